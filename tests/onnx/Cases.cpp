@@ -2,10 +2,10 @@
 #include "tests/onnx/Cases.h"
 
 #include "dialects/graph/reference/Evaluator.h"
-#include "tests/e2e/Harness.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,16 +14,26 @@ namespace tenon::test {
 
 namespace fs = std::filesystem;
 
-static const fs::path kData = "/usr/share/libonnx-testdata/data";
+/// Folders of cases by the first part of their names. Beside those of Debian,
+/// folder real names models that are to be downloaded.
+static std::map<std::string, fs::path> suites() {
+  static const fs::path debian = "/usr/share/libonnx-testdata/data";
+  std::map<std::string, fs::path> folders{
+      {"microsoft", "tests/onnx/microsoft"}};
+  for (const char *suite :
+       {"node", "pytorch-converted", "pytorch-operator", "simple"})
+    folders.emplace(suite, debian / suite);
+  if (const char *folder = std::getenv("TENON_ONNX_NODE_TESTS"))
+    folders.emplace("newest", folder);
+  return folders;
+}
 
 std::vector<std::string> onnxCases() {
   std::vector<std::string> names;
   std::error_code error;
-  // Beside these, folder real names models that are to be downloaded.
-  for (const char *suite :
-       {"node", "pytorch-converted", "pytorch-operator", "simple"})
-    for (auto &entry : fs::directory_iterator(kData / suite, error))
-      names.push_back(suite + ("/" + entry.path().filename().string()));
+  for (auto &[suite, folder] : suites())
+    for (auto &entry : fs::directory_iterator(folder, error))
+      names.push_back(suite + "/" + entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -44,7 +54,8 @@ static void fixType(onnx::TensorProto &tensor,
 }
 
 std::string OnnxCase::read(const std::string &name) {
-  fs::path folder = kData / name;
+  size_t slash = name.find('/');
+  fs::path folder = suites().at(name.substr(0, slash)) / name.substr(slash + 1);
   auto parsed =
       onnx::parseModel(files.emplace_back(readFile(folder / "model.onnx")));
   if (!parsed)
@@ -148,7 +159,8 @@ Tensor firstEntries(const Tensor &tensor, int axis, int64_t count) {
   return result;
 }
 
-/// Compares the outputs of the case with those among `results`.
+} // namespace
+
 std::string compareAll(const OnnxCase &test, const onnx::Imported &imported,
                        const Tensors &results) {
   if (test.outputs.size() != imported.outputs.size())
@@ -170,7 +182,6 @@ std::string compareAll(const OnnxCase &test, const onnx::Imported &imported,
   return "";
 }
 
-/// Elements of all tensors without a producer.
 Tensors operandsOf(const onnx::Imported &imported,
                    const std::vector<Tensor> &inputs) {
   Tensors operands = imported.constants;
@@ -184,8 +195,9 @@ Tensors operandsOf(const onnx::Imported &imported,
 
 /// With exact numbers between operations, or rounded ones: a quotient next to a
 /// tie may get the code above or below it.
-std::string checkEvaluated(const OnnxCase &test, const onnx::Imported &imported,
-                           const std::vector<Tensor> &inputs) {
+static std::string checkEvaluated(const OnnxCase &test,
+                                  const onnx::Imported &imported,
+                                  const std::vector<Tensor> &inputs) {
   std::string why;
   for (bool rounded : {false, true}) {
     reference::EvalOptions options;
@@ -200,24 +212,6 @@ std::string checkEvaluated(const OnnxCase &test, const onnx::Imported &imported,
   }
   return "evaluated: " + why;
 }
-
-std::string checkCompiled(const OnnxCase &test, const onnx::Imported &imported,
-                          const std::vector<Tensor> &inputs) {
-  RunConfig setup;
-  auto model = Compiled::compile(imported.graph, setup.options);
-  if (!model)
-    return "compiled: " + str(model.errors());
-  Oracle oracle;
-  oracle.graph = (*model)->graph();
-  oracle.inputs = operandsOf(imported, inputs);
-  auto results = execute(**model, oracle, setup);
-  if (!results)
-    return "executed: " + str(results.errors());
-  std::string why = compareAll(test, imported, *results);
-  return why.empty() ? "" : "compiled: " + why;
-}
-
-} // namespace
 
 Outcome runOnnxCase(const std::string &name) {
   OnnxCase test;

@@ -1,8 +1,12 @@
-//===- Cases.h - ONNX's test cases as Debian has them ----------*- C++ -*-===//
+//===- Cases.h - test cases as ONNX keeps them -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The package libonnx-testdata holds a folder for each case: a model, and a
-// file for each input and output.
+// A folder for each case: a model, and a file for each input and output. Those
+// of Debian's package libonnx-testdata are in suites node, pytorch-converted,
+// pytorch-operator and simple. Suite microsoft is in this repository, made by
+// write_microsoft_tests.py of what ONNX Runtime computes. Suite newest is the
+// folder that the environment variable TENON_ONNX_NODE_TESTS names, which
+// write_node_tests.py fills from the Python package onnx.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,12 +15,15 @@
 
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace tenon::test {
 
-/// "node/test_abs", ... in order; none if the package is not installed.
+using Tensors = std::map<uint64_t, reference::Tensor>;
+
+/// "node/test_abs", ... in order, of all suites that there are.
 std::vector<std::string> onnxCases();
 
 /// A case that was read. Not movable: messages are views of the bytes.
@@ -42,6 +49,17 @@ private:
               const std::vector<const onnx::ValueInfoProto *> &ports,
               std::vector<onnx::TensorProto> &tensors);
 };
+
+/// Elements of all tensors of `imported` without a producer.
+Tensors operandsOf(const onnx::Imported &imported,
+                   const std::vector<reference::Tensor> &inputs);
+/// Compares the outputs of the case with those among `results`; how they
+/// differ, or nothing.
+std::string compareAll(const OnnxCase &test, const onnx::Imported &imported,
+                       const Tensors &results);
+/// Compiles and executes; what fails or differs, or nothing.
+std::string checkCompiled(const OnnxCase &test, const onnx::Imported &imported,
+                          const std::vector<reference::Tensor> &inputs);
 
 struct Outcome {
   bool isConverted = false;

@@ -45,6 +45,20 @@ std::vector<std::span<const OpConversion>> conversionTables();
 /// Adds pads_begin, pads_end and auto_pad of a window over `spatial` dims.
 void addPads(NodeContext &node, size_t spatial, graph::AttrMap &attrs);
 
+/// The same numbers in another type. Of 4 bits they are made from f32, rounded
+/// to even; what is beyond the range of 8-bit floats stays beyond it.
+Value converted(NodeContext &n, Value x, DType type);
+/// Numbers of f32 in a narrower type, the nearest bound where they are beyond
+/// it.
+Value saturated(NodeContext &n, Value x, DType type);
+
+/// Attributes of pooling.
+graph::AttrMap averagePoolAttrs(NodeContext &n);
+graph::AttrMap maxPoolAttrs(NodeContext &n);
+
+/// Gemm: alpha * A B + beta * C.
+Value gemmOf(NodeContext &n);
+
 /// Attributes of a convolution with these weights, in this format.
 graph::AttrMap convAttrs(NodeContext &node, Value weights, std::string format);
 
@@ -64,6 +78,9 @@ std::span<const OpConversion> recurrentConversions();
 std::span<const OpConversion> lossConversions();
 std::span<const OpConversion> spectrumConversions();
 std::span<const OpConversion> gridSampleConversions();
+std::span<const OpConversion> attentionConversions();
 std::span<const OpConversion> microsoftConversions();
+std::span<const OpConversion> microsoftAttentionConversions();
+std::span<const OpConversion> microsoftQuantConversions();
 
 } // namespace tenon::onnx

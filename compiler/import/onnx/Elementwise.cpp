@@ -135,13 +135,50 @@ static void clip11(NodeContext &n) {
 // Casts
 //===----------------------------------------------------------------------===//
 
+static bool isHalfByte(DType type) {
+  return type == DType::s4 || type == DType::u4;
+}
+
+static bool isByteFloat(DType type) {
+  return type == DType::f8_e4m3 || type == DType::f8_e5m2;
+}
+
+Value converted(NodeContext &n, Value x, DType type) {
+  if (n.type(x) == type)
+    return x;
+  graph::AttrMap same{{"qtype", "per_tensor"},
+                      {"scales", std::vector<float>{1}}};
+  if (isHalfByte(n.type(x)))
+    x = n.op("Dequantize", {x}, same, DType::f32);
+  if (isHalfByte(type))
+    return n.op("Quantize", {n.cast(x, DType::f32)}, same, type);
+  return n.cast(x, type);
+}
+
+Value saturated(NodeContext &n, Value x, DType type) {
+  if (isHalfByte(type))
+    return converted(n, x, type);
+  reference::Range range = reference::rangeOf(type);
+  x = n.op("Clamp", {x},
+           {{"min", static_cast<float>(range.min)},
+            {"max", static_cast<float>(range.max)}});
+  return n.cast(x, type);
+}
+
+/// Numbers beyond 8-bit floats become the largest one, unless `saturate` is 0.
+static Value castTo(NodeContext &n, Value x, DType type) {
+  if (isByteFloat(type) && n.type(x) != type && n.integer("saturate", 1))
+    return saturated(n, converted(n, x, DType::f32), type);
+  return converted(n, x, type);
+}
+
 static void cast(NodeContext &n) {
   auto type = static_cast<DataType>(n.integer("to", 0));
-  n.out(0, n.cast(n.in(0), n.dtypeOf(type)));
+  n.out(0, castTo(n, n.in(0), n.dtypeOf(type)));
 }
 
 static void castLike(NodeContext &n) {
-  n.out(0, n.cast(n.in(0), n.type(n.in(1))));
+  n.out(0, castTo(n, n.in(0), n.type(n.in(1))));
 }
 
 //===----------------------------------------------------------------------===//

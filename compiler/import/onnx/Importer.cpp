@@ -6,13 +6,26 @@
 namespace tenon::onnx {
 
 std::vector<std::span<const OpConversion>> conversionTables() {
-  return {
-      elementwiseConversions(), activationConversions(),  reduceConversions(),
-      normConversions(),        movementConversions(),    shapeConversions(),
-      indexingConversions(),    searchConversions(),      windowConversions(),
-      gridSampleConversions(),  contractionConversions(), einsumConversions(),
-      quantConversions(),       recurrentConversions(),   lossConversions(),
-      spectrumConversions(),    microsoftConversions()};
+  return {elementwiseConversions(),
+          activationConversions(),
+          reduceConversions(),
+          normConversions(),
+          movementConversions(),
+          shapeConversions(),
+          indexingConversions(),
+          searchConversions(),
+          windowConversions(),
+          gridSampleConversions(),
+          contractionConversions(),
+          einsumConversions(),
+          quantConversions(),
+          recurrentConversions(),
+          lossConversions(),
+          spectrumConversions(),
+          microsoftConversions(),
+          attentionConversions(),
+          microsoftAttentionConversions(),
+          microsoftQuantConversions()};
 }
 
 /// The name of `domain` that rows have.
@@ -200,6 +213,7 @@ private:
     result.graph = builder.take(outputs);
     result.weights = builder.weights();
     result.constants = builder.constants();
+    result.packed = builder.packed();
     for (Port &port : result.inputs)
       if (!result.graph.tensors.contains(*port.id))
         port.id.reset();

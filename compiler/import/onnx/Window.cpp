@@ -43,16 +43,20 @@ static graph::AttrMap poolAttrs(NodeContext &n) {
   return attrs;
 }
 
-static void averagePool(NodeContext &n) {
+graph::AttrMap averagePoolAttrs(NodeContext &n) {
   graph::AttrMap attrs = poolAttrs(n);
   Dims dilations = n.integers("dilations").value_or(Dims{});
   if (std::any_of(dilations.begin(), dilations.end(),
                   [](int64_t d) { return d != 1; }))
-    return n.refuse("dilations of an average");
+    n.refuse("dilations of an average");
   attrs.emplace("exclude_pad", n.integer("count_include_pad", 0) == 0);
   // Rounding up does not add to what is counted.
   attrs.emplace("divisor", "clipped");
-  n.out(0, n.op("AvgPool", {n.in(0)}, attrs));
+  return attrs;
+}
+
+static void averagePool(NodeContext &n) {
+  n.out(0, n.op("AvgPool", {n.in(0)}, averagePoolAttrs(n)));
 }
 
 /// Tenon counts positions within the spatial dims, row by row; ONNX within the
@@ -84,12 +88,17 @@ static Value indicesInTensor(NodeContext &n, Value indices) {
   return n.op("Add", {indices, before});
 }
 
-/// Integers are pooled as f32, which holds all of 8 bits.
-static void maxPool(NodeContext &n) {
+graph::AttrMap maxPoolAttrs(NodeContext &n) {
   graph::AttrMap attrs = poolAttrs(n);
   attrs.emplace("propagate_nan", true);
   if (std::optional<Dims> dilations = n.integers("dilations"))
     attrs.emplace("dilations", *dilations);
+  return attrs;
+}
+
+/// Integers are pooled as f32, which holds all of 8 bits.
+static void maxPool(NodeContext &n) {
+  graph::AttrMap attrs = maxPoolAttrs(n);
   DType type = n.type(n.in(0));
   Value x = n.isFloat(n.in(0)) ? n.in(0) : n.cast(n.in(0), DType::f32);
   if (!n.wants(1))
