@@ -26,6 +26,14 @@ using Tensors = std::map<uint64_t, reference::Tensor>;
 /// "node/test_abs", ... in order, of all suites that there are.
 std::vector<std::string> onnxCases();
 
+/// How near to the outputs that are stored the results must be.
+enum class Accuracy {
+  ofType,            ///< what the element type of the output has
+  fewDigits,         ///< outputs are stored with fewer digits
+  roundedOnTheWay,   ///< they were computed in several steps of bf16
+  quantisedOnTheWay, ///< they were computed of states in 8 bits
+};
+
 /// A case that was read. Not movable: messages are views of the bytes.
 struct OnnxCase {
   std::deque<std::string> files;
@@ -33,8 +41,7 @@ struct OnnxCase {
   /// Those that have a file, in the order of the files.
   std::vector<const onnx::ValueInfoProto *> inputPorts, outputPorts;
   std::vector<onnx::TensorProto> inputs, outputs;
-  /// Whether the outputs are compared as ONNX's own runner does.
-  bool areRounded = false;
+  Accuracy accuracy = Accuracy::ofType;
 
   OnnxCase() = default;
   OnnxCase(const OnnxCase &) = delete;
@@ -73,9 +80,9 @@ Outcome runOnnxCase(const std::string &name);
 
 /// Why a case does not pass, for those that are known not to; else null.
 const char *exceptionFor(const std::string &name);
-/// Whether the outputs that are stored have fewer digits than their type.
-bool hasRoundedNumbers(const std::string &name);
-/// All names that exceptionFor knows.
-std::vector<std::string> exceptionNames();
+Accuracy accuracyOf(const std::string &name);
+/// Patterns of exceptionFor that are for none of these cases.
+std::vector<std::string>
+unusedExceptions(const std::vector<std::string> &cases);
 
 } // namespace tenon::test

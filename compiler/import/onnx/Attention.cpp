@@ -248,6 +248,8 @@ static void attention(NodeContext &n) {
   v = appended(n, n.in(5), v);
   if (n.failed())
     return;
+  if (n.rank(q) != 4 || n.rank(k) != 4)
+    return n.refuse("heads of other than 4 dims");
   if (n.in(6) != kNone) {
     form.lengths = n.cast(n.in(6), DType::s64);
     if (n.in(4) == kNone)

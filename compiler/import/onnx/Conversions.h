@@ -56,6 +56,9 @@ Value saturated(NodeContext &n, Value x, DType type);
 graph::AttrMap averagePoolAttrs(NodeContext &n);
 graph::AttrMap maxPoolAttrs(NodeContext &n);
 
+/// AveragePool whose windows have gaps.
+void dilatedAveragePool(NodeContext &n);
+
 /// Gemm: alpha * A B + beta * C.
 Value gemmOf(NodeContext &n);
 
@@ -79,6 +82,11 @@ std::span<const OpConversion> lossConversions();
 std::span<const OpConversion> spectrumConversions();
 std::span<const OpConversion> gridSampleConversions();
 std::span<const OpConversion> attentionConversions();
+std::span<const OpConversion> stateConversions();
+std::span<const OpConversion> classicConversions();
+std::span<const OpConversion> uniqueConversions();
+std::span<const OpConversion> resizeConversions();
+std::span<const OpConversion> patchConversions();
 std::span<const OpConversion> microsoftConversions();
 std::span<const OpConversion> microsoftAttentionConversions();
 std::span<const OpConversion> microsoftQuantConversions();

@@ -6,25 +6,18 @@
 namespace tenon::onnx {
 
 std::vector<std::span<const OpConversion>> conversionTables() {
-  return {elementwiseConversions(),
-          activationConversions(),
-          reduceConversions(),
-          normConversions(),
-          movementConversions(),
-          shapeConversions(),
-          indexingConversions(),
-          searchConversions(),
-          windowConversions(),
-          gridSampleConversions(),
-          contractionConversions(),
-          einsumConversions(),
-          quantConversions(),
-          recurrentConversions(),
-          lossConversions(),
-          spectrumConversions(),
-          microsoftConversions(),
-          attentionConversions(),
-          microsoftAttentionConversions(),
+  return {elementwiseConversions(),   activationConversions(),
+          reduceConversions(),        normConversions(),
+          movementConversions(),      shapeConversions(),
+          indexingConversions(),      searchConversions(),
+          windowConversions(),        gridSampleConversions(),
+          contractionConversions(),   einsumConversions(),
+          quantConversions(),         recurrentConversions(),
+          lossConversions(),          spectrumConversions(),
+          microsoftConversions(),     attentionConversions(),
+          stateConversions(),         classicConversions(),
+          uniqueConversions(),        resizeConversions(),
+          patchConversions(),         microsoftAttentionConversions(),
           microsoftQuantConversions()};
 }
 

@@ -132,12 +132,15 @@ std::vector<AttributeProto> strangeAttributes(size_t which) {
     return attributes.back();
   };
   int64_t number = which == 1 ? -7 : 3;
-  for (const char *name : {"axis", "batch_dims", "blocksize", "group", "to",
-                           "num_groups", "k", "p", "size", "output_height"})
+  for (const char *name : {"axis", "batch_dims", "group", "to", "num_groups",
+                           "k", "p", "size", "output_height", "num_heads",
+                           "q_num_heads", "kv_num_heads", "do_rotary", "K", "N",
+                           "bits", "block_size", "blocksize", "max_skip_count"})
     add(name).i = number;
   for (const char *name :
        {"axes", "kernel_shape", "pads", "strides", "perm", "dilations", "split",
-        "starts", "ends", "output_shape", "output_padding"})
+        "starts", "ends", "output_shape", "output_padding", "qkv_hidden_sizes",
+        "pool_int64s", "ngram_counts", "ngram_indexes"})
     add(name).ints = {number, 0, which == 1 ? 1 : 2};
   add("equation").s = which == 1 ? "i->" : "ii,...k";
   add("scales").floats = {0, -1, 1e30f};

@@ -200,6 +200,8 @@ static void multiHeadAttention(NodeContext &n) {
   form.scale = scaleOf(n, qkv[0]);
   makeCausal(n, form, n.in(6));
   Value k = appended(n, n.in(6), qkv[1]), v = appended(n, n.in(7), qkv[2]);
+  if (n.failed() || n.rank(k) != 4)
+    return n.refuse("keys of other than 4 dims");
   addKeyMask(n, n.in(4), n.number("mask_filter_value", -10000), k, form);
   if (n.in(5) != kNone)
     form.masks.push_back(n.in(5));
@@ -246,6 +248,8 @@ static void rotaryEmbedding(NodeContext &n) {
   }
   if (n.failed())
     return;
+  if (n.rank(x) != 4)
+    return n.refuse("heads of other than 4 dims");
   if (n.rank(positions) == 1)
     positions = n.op("Add", {stepsOf(n, x), positions});
   x = rotated(n, x, atPositions(n, n.in(2), positions),
@@ -269,6 +273,8 @@ public:
         keyHeads(n.integer("kv_num_heads", 0)) {}
 
   void run() {
+    if (heads < 1 || keyHeads < 1 || heads > (1 << 20) || keyHeads > heads)
+      return n.refuse("strange numbers of heads");
     if (n.has("kv_cache_bit_width") || n.text("k_quant_type", "NONE") != "NONE")
       return n.refuse("a past that is quantised");
     split();
@@ -278,6 +284,9 @@ public:
     last = n.reshape(last, {n.shape(q)[0]});
     Value zero = n.scalar(0, DType::s64);
     before = n.op("Maximum", {n.op("Subtract", {last, sizeOf(n, q, 2)}), zero});
+    for (size_t i : {3, 4})
+      if (n.in(i) != kNone && n.rank(n.in(i)) != 4)
+        return n.refuse("a past of other than 4 dims");
     if (n.in(3) == kNone || n.shape(n.in(3))[2] == 0)
       before = n.op("Multiply", {before, zero});
     if (n.integer("do_rotary", 0))

@@ -35,8 +35,9 @@ public:
   explicit BlockWeights(NodeContext &n)
       : n(n), bits(n.integer("bits", 4)), block(n.integer("block_size", 0)),
         columns(n.integer("K", 0)), rows(n.integer("N", 0)) {
+    int64_t most = int64_t{1} << 31;
     if ((bits != 4 && bits != 8) || block < 16 || columns < 1 || rows < 1 ||
-        columns > (int64_t{1} << 40) || rows > (int64_t{1} << 40))
+        block > most || columns > most || rows > most)
       n.refuse("weights of other than 4 or 8 bits, or strange sizes");
     else
       blocks = (columns + block - 1) / block;

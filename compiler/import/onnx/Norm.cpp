@@ -194,7 +194,10 @@ static void lpNorm(NodeContext &n) {
   Value x = n.in(0);
   std::string_view kind = n.integer("p", 2) == 1 ? "ReduceL1" : "ReduceL2";
   Value norm = n.reduce(kind, x, {n.integer("axis", -1)}, true);
-  n.out(0, n.op("Divide", {x, norm}));
+  // Zeros stay zeros.
+  Value divisor =
+      n.select(n.equal(norm, n.like(norm, 0)), n.like(norm, 1), norm);
+  n.out(0, n.op("Divide", {x, divisor}));
 }
 
 static void lrn(NodeContext &n) {

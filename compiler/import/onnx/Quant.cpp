@@ -133,8 +133,9 @@ static std::optional<graph::AttrMap> dynamicScheme(NodeContext &n, Value x,
         {"axis", scheme.axis}};
   Dims all = n.shape(x), dims = n.shape(scheme.scale);
   int64_t axis = n.axisOf(scheme.axis, static_cast<int>(all.size()));
-  if (n.failed() || dims.size() != all.size() ||
-      dims[axis] * scheme.block != all[axis])
+  if (n.failed() || dims.size() != all.size() || scheme.block < 1 ||
+      scheme.block > all[axis] || all[axis] % scheme.block ||
+      dims[axis] != all[axis] / scheme.block)
     return std::nullopt;
   Dims group(all.size(), 1);
   group[axis] = scheme.block;
