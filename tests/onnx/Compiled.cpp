@@ -5,7 +5,7 @@
 namespace tenon::test {
 
 std::string checkCompiled(const OnnxCase &test, const onnx::Imported &imported,
-                          const std::vector<Tensor> &inputs) {
+                          const std::vector<reference::Tensor> &inputs) {
   RunConfig setup;
   auto model = Compiled::compile(imported.graph, setup.options);
   if (!model)

@@ -122,6 +122,40 @@ TEST(OnnxImporter, OperatorsBelongToDomains) {
   EXPECT_TRUE(imported) << str(imported.errors());
 }
 
+// Weights of 4 bits are the bytes of the model, not copies.
+TEST(OnnxImporter, ReadsBytesAsCodesOfFourBits) {
+  NodeProto node = nodeOf("MatMulNBits", {"a", "b", "s"});
+  node.domain = "com.microsoft";
+  for (auto [name, number] :
+       {std::pair{"K", 32}, {"N", 2}, {"bits", 4}, {"block_size", 16}}) {
+    AttributeProto &attribute = node.attributes.emplace_back();
+    attribute.name = name;
+    attribute.i = number;
+  }
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("a", DataType::f32, {3, 32})};
+  std::string bytes(2 * 2 * 8, '\x21');
+  TensorProto codes = ones("b", DataType::u8, {2, 2, 8});
+  codes.raw = bytes;
+  codes.isRaw = true;
+  model.graph.initializers = {codes, ones("s", DataType::f32, {2, 2})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  size_t views = 0;
+  for (auto &[id, tensor] : imported->weights)
+    if (tensor->type == DataType::u4) {
+      ++views;
+      EXPECT_EQ(tensor->raw.data(), bytes.data());
+      EXPECT_EQ(tensor->dims, (graph::Dims{2, 32}));
+      EXPECT_EQ(imported->graph.tensors.at(id).dtype, graph::DType::u4);
+    }
+  EXPECT_EQ(views, 1u);
+
+  // Other sizes than those of the bytes.
+  model.graph.initializers[0].dims = {2, 2, 9};
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
+}
+
 /// Attributes that some operators have, with numbers that are right for few.
 std::vector<AttributeProto> strangeAttributes(size_t which) {
   std::vector<AttributeProto> attributes;

@@ -10,6 +10,11 @@ namespace tenon::onnx {
 
 static void identity(NodeContext &n) { n.out(0, n.in(0)); }
 
+/// Of tensors, which are there unless they are left out.
+static void optionalHasElement(NodeContext &n) {
+  n.out(0, n.scalar(n.in(0) != kNone, NodeContext::kBool));
+}
+
 /// In inference nothing is dropped, and the mask is true everywhere.
 static void dropout(NodeContext &n) {
   if (n.in(2) != kNone && n.neededNumber(2, "the operand training_mode", 0) &&
@@ -321,6 +326,8 @@ std::span<const OpConversion> movementConversions() {
       {"Expand", 8, expand},
       {"Flatten", 1, flatten},
       {"Identity", 1, identity},
+      {"OptionalGetElement", 15, identity},
+      {"OptionalHasElement", 15, optionalHasElement},
       {"Pad", 1, pad2},
       {"Pad", 11, pad11},
       {"Reshape", 1, reshape1},
