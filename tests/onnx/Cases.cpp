@@ -108,7 +108,7 @@ Tolerance toleranceOf(graph::DType dtype, Accuracy accuracy) {
   if (accuracy == Accuracy::quantisedOnTheWay)
     return {1e-2, 1e-2};
   if (accuracy == Accuracy::roundedOnTheWay)
-    return {1.6e-2, 1e-7};
+    return {dtype == graph::DType::bf16 ? 1.6e-2 : 2e-3, 1e-7};
   switch (dtype) {
   case graph::DType::f32:
     return {2e-5, 1e-6};

@@ -30,7 +30,7 @@ std::vector<std::string> onnxCases();
 enum class Accuracy {
   ofType,            ///< what the element type of the output has
   fewDigits,         ///< outputs are stored with fewer digits
-  roundedOnTheWay,   ///< they were computed in several steps of bf16
+  roundedOnTheWay,   ///< they were computed in several steps of 16 bits
   quantisedOnTheWay, ///< they were computed of states in 8 bits
 };
 

@@ -112,6 +112,7 @@ Accuracy accuracyOf(const std::string &name) {
       Row{"test_hammingwindow*", Accuracy::fewDigits},
       Row{"test_hannwindow*", Accuracy::fewDigits},
       Row{"test_attention_*_bf16*", Accuracy::roundedOnTheWay},
+      Row{"test_attention_*_fp16*", Accuracy::roundedOnTheWay},
       // ONNX Runtime quantises the state of each step.
       Row{"dynamic_quantize_lstm", Accuracy::quantisedOnTheWay},
   };

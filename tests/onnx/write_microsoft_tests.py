@@ -4,13 +4,14 @@ computes as the outputs.
 
     python3 tests/onnx/write_microsoft_tests.py tests/onnx/microsoft
 
-Each case is a model of one node. Needs the packages onnx, onnxruntime and
-numpy; those in the repository are of onnxruntime 1.32.0.
+Each case is a model of one node. Needs the packages onnx (with ml_dtypes),
+onnxruntime and numpy; those in the repository are of onnxruntime 1.32.0.
 """
 
 import pathlib
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -262,6 +263,11 @@ def add_attention(c):
         num_heads=h,
     )
 
+    add_heads(c, b, s, h, d, bias)
+
+
+def add_heads(c, b, s, h, d, bias):
+    hidden = h * d
     q, k, v = floats(b, s, hidden), floats(b, 5, hidden), floats(b, 5, hidden)
     mha = [("q", q), ("k", k), ("v", v)]
     c.add("mha", "MultiHeadAttention", mha, num_heads=h)
@@ -424,9 +430,11 @@ def add_block_weights(c):
     )
 
 
-def add_quantised(c):
-    a, b = u8(2, 3, 8), u8(8, 5)
-    zero = np.array(120, np.uint8)
+ZERO = np.array(120, np.uint8)
+
+
+def add_products(c):
+    a, b, zero = u8(2, 3, 8), u8(8, 5), ZERO
     c.add(
         "matmul_integer_to_float",
         "MatMulIntegerToFloat",
@@ -473,6 +481,9 @@ def add_quantised(c):
         transB=1,
     )
 
+
+def add_elementwise(c):
+    zero = ZERO
     one = [("xs", f32(0.0307)), ("xz", zero)]
     to = [("ys", f32(0.0513)), ("yz", np.array(110, np.uint8))]
     image = u8(1, 3, 4, 6)
@@ -531,15 +542,23 @@ def add_quantised(c):
         strides=[2, 2],
         pads=[1, 1, 0, 0],
     )
+
+
+def add_scales(c):
     scale, point = f32(0.1), np.array(3, np.int8)
     c.add("quantize", "QuantizeLinear", [("x", floats(2, 8)), ("s", scale), ("z", point)])
     c.add("dequantize", "DequantizeLinear", [("x", s8(2, 8)), ("s", scale), ("z", point)])
+    codes = np.arange(-7, 8).reshape(3, 5).astype(ml_dtypes.int4)
+    c.add("dequantize_int4", "DequantizeLinear", [("x", codes), ("s", scale)], weights="x")
     c.add(
         "dequantize_axis",
         "DequantizeLinear",
         [("x", u8(2, 8)), ("s", f32([0.1, 0.2])), ("z", np.array([3, 200], np.uint8))],
         axis=0,
     )
+
+
+def add_recurrent(c):
     h, d, t = 4, 3, 5
     lstm = [
         ("x", floats(t, 2, d)),
@@ -575,7 +594,10 @@ def main():
         add_attention,
         add_group_queries,
         add_block_weights,
-        add_quantised,
+        add_products,
+        add_elementwise,
+        add_scales,
+        add_recurrent,
     ):
         add(cases)
     sys.exit(1 if cases.failed else 0)
