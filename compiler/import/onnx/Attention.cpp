@@ -86,17 +86,17 @@ public:
     Attended made{};
     Value scores = n.op("MatMul", {q, k}, {{"transpose_b", true}});
     scores = n.op("Multiply", {scores, n.like(scores, form.scale)});
-    made.scores = ungrouped(scores);
+    made.scores = wanted(scores);
     if (form.softcap > 0) {
       Value cap = n.like(scores, form.softcap);
       Value bent = n.op("Tanh", {n.op("Divide", {scores, cap})});
       scores = n.op("Multiply", {bent, cap});
     }
-    made.capped = ungrouped(scores);
+    made.capped = wanted(scores);
     scores = masked(scores);
-    made.masked = ungrouped(scores);
+    made.masked = wanted(scores);
     Value weights = weightsOf(scores);
-    made.weights = ungrouped(weights);
+    made.weights = wanted(weights);
     made.result = ungrouped(n.op("MatMul", {weights, v}));
     return made;
   }
@@ -114,6 +114,8 @@ private:
                ? x
                : n.reshape(x, {d[0], heads, d[3], d[4]});
   }
+
+  Value wanted(Value x) { return form.wantsScores ? ungrouped(x) : kNone; }
 
   /// A mask for scores that may be in groups.
   Value maskInGroups(Value mask) {
@@ -239,6 +241,7 @@ static void attention(NodeContext &n) {
   form.causal = n.integer("is_causal", 0) != 0;
   form.left = n.integer("left_window_size", -1);
   form.right = n.integer("right_window_size", -1);
+  form.wantsScores = n.wants(3);
   if (n.integer("softmax_precision", 0))
     form.precision =
         n.dtypeOf(static_cast<DataType>(n.integer("softmax_precision", 0)));

@@ -33,10 +33,12 @@ struct AttentionForm {
   Value sink = kNone;
   /// The type that weights are computed in; undef: that of scores.
   DType precision = DType::undef;
+  /// Whether the scores and weights are results, too.
+  bool wantsScores = false;
 };
 
-/// Results, B, H, S, D and B, H, S, keys. Of a query that sees nothing weights
-/// are 0.
+/// Results, B, H, S, D and, if they are wanted, B, H, S, keys. Of a query that
+/// sees nothing weights are 0.
 struct Attended {
   Value result, scores, capped, masked, weights;
 };

@@ -122,6 +122,48 @@ TEST(OnnxImporter, OperatorsBelongToDomains) {
   EXPECT_TRUE(imported) << str(imported.errors());
 }
 
+// The batch and the number of steps need not be known.
+TEST(OnnxImporter, TransformersTakeUnknownSizes) {
+  auto with = [](std::string_view opType, std::vector<graph::Dims> shapes,
+                 std::vector<std::pair<std::string_view, int64_t>> numbers) {
+    static const std::vector<std::string_view> names{"a", "b", "c", "d",
+                                                     "e", "f", "g"};
+    NodeProto node = nodeOf(opType);
+    node.domain = "com.microsoft";
+    node.inputs.assign(names.begin(), names.begin() + shapes.size());
+    for (auto [name, number] : numbers) {
+      AttributeProto &attribute = node.attributes.emplace_back();
+      attribute.name = name;
+      attribute.i = number;
+    }
+    ModelProto model = modelOf(node);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      bool isIndex = opType == "GroupQueryAttention" && i > 4;
+      DataType type = isIndex ? DataType::s32 : DataType::f32;
+      ValueInfoProto &input =
+          model.graph.inputs.emplace_back(port(names[i], type, shapes[i]));
+      for (DimProto &dim : *input.shape)
+        if (dim.value == 0)
+          dim.value.reset();
+    }
+    auto imported = importModel(model);
+    EXPECT_TRUE(imported) << opType << ": " << str(imported.errors());
+  };
+  with("SkipLayerNormalization", {{0, 0, 8}, {0, 0, 8}, {8}, {8}}, {});
+  with("MultiHeadAttention", {{0, 0, 8}, {0, 0, 8}, {0, 0, 8}},
+       {{"num_heads", 2}});
+  with("Attention", {{0, 0, 8}, {8, 24}, {24}, {0, 0}}, {{"num_heads", 2}});
+  with("GroupQueryAttention",
+       {{0, 0, 32},
+        {0, 0, 16},
+        {0, 0, 16},
+        {0, 1, 0, 16},
+        {0, 1, 0, 16},
+        {0},
+        {}},
+       {{"num_heads", 2}, {"kv_num_heads", 1}});
+}
+
 // Weights of 4 bits are the bytes of the model, not copies.
 TEST(OnnxImporter, ReadsBytesAsCodesOfFourBits) {
   NodeProto node = nodeOf("MatMulNBits", {"a", "b", "s"});

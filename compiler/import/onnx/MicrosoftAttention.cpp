@@ -198,6 +198,7 @@ static void multiHeadAttention(NodeContext &n) {
     return n.refuse("a past that is written to");
   AttentionForm form;
   form.scale = scaleOf(n, qkv[0]);
+  form.wantsScores = n.wants(3);
   makeCausal(n, form, n.in(6));
   Value k = appended(n, n.in(6), qkv[1]), v = appended(n, n.in(7), qkv[2]);
   if (n.failed() || n.rank(k) != 4)

@@ -194,7 +194,7 @@ static void affineGrid(NodeContext &n) {
   Dims sizes = n.needed(1, "the operand size");
   if (n.failed())
     return;
-  if (sizes.size() < 3 || sizes.size() > 5)
+  if (sizes.size() < 3 || sizes.size() > 5 || n.rank(theta) != 3)
     return n.refuse("images of this number of dims");
   sizes.erase(sizes.begin(), sizes.begin() + 2);
   auto rank = static_cast<int64_t>(sizes.size());

@@ -135,6 +135,8 @@ static Value realSamples(NodeContext &n, Value x, int64_t axis,
   auto product = [&](int64_t i, reference::Tensor &matrix) {
     reference::roundToDType(matrix);
     Value one = part(n, part(n, x, axis, 0, count), last, i, i + 1);
+    if (n.failed())
+      return kNone;
     Dims shape = n.shape(one);
     shape.pop_back();
     one = n.transpose(n.reshape(one, shape), order);
