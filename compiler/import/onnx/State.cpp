@@ -124,7 +124,7 @@ private:
     Dims dims = n.shape(query);
     query = n.reshape(query, {dims[0], keyHeads, heads / keyHeads, dims[3]});
     Value read = n.op("MatMul", {query, state});
-    if (n.rank(read) != 5)
+    if (n.rank(read) != 4)
       return kNone;
     read = n.op("Multiply", {read, n.like(read, scale)});
     return n.reshape(read, {dims[0], heads, 1, n.shape(read).back()});
