@@ -174,16 +174,15 @@ bool isPackedInput(Value v) {
   auto type = rankedType(v);
   bool isResult = llvm::any_of(
       v.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
-  if (!isa<BlockArgument>(v) || isResult || !type.hasStaticShape() ||
-      (type.getNumElements() % 2 != 0 && type.getNumElements() != 1))
+  if (!isa<BlockArgument>(v) || isResult || !type.hasStaticShape())
     return false;
   auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
   return !layout || (layout.getStrides().size() == type.getShape().size() &&
                      orderInMemory(type.getShape(), layout.getStrides()));
 }
 
-/// Whether `v`, of elements that share bytes, has them in an order and number
-/// that fills these, where the caller sees it.
+/// Whether `v`, of elements that share bytes, has them in an order that fills
+/// these, where the caller sees it.
 bool isPackable(Value v) {
   if (isPackedInput(v))
     return true;
@@ -194,11 +193,9 @@ bool isPackable(Value v) {
   bool isResult = llvm::any_of(
       v.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   auto layout = dyn_cast_or_null<graph::LayoutAttr>(type.getEncoding());
-  return !isResult ||
-         (type.hasStaticShape() &&
-          (type.getNumElements() % 2 == 0 || type.getNumElements() == 1) &&
-          (!layout || layout.getStrides().empty() ||
-           isRowMajor(type.getShape(), layout.getStrides())));
+  return !isResult || (type.hasStaticShape() &&
+                       (!layout || layout.getStrides().empty() ||
+                        isRowMajor(type.getShape(), layout.getStrides())));
 }
 
 /// Weights are packed by their sizes, and the loop over steps is one loop.
@@ -347,7 +344,7 @@ std::optional<Error> checkForm(Operation *op, const graph::OpInfo &info) {
               op, ErrorCode::UnsupportedForm,
               "elements of 4 bits need to be an input of the graph and no "
               "result, or quantized by it, and where a caller has them of "
-              "known shape, dense and one or of an even number, not " +
+              "known shape and dense, not " +
                   typeName(v.getType()));
   if (graph::forwardOf(info).opClass == graph::OpClass::recurrent)
     return checkRecurrent(op);

@@ -19,6 +19,9 @@
 //       ->  %n = And(Reshape(TypeCast(%q)), 15)    [6, 2] of s32
 //           return TypeCast(ReduceSum(%n * [1, 16])) : tensor<6xui8>
 //
+// Of an odd number of elements, the high half of the last byte is cut off
+// (Slice), or 0 (Pad).
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/GraphDialect.h"
 #include "dialects/graph/OpFacts.h"
@@ -97,6 +100,16 @@ private:
 
   /// `pairs` with the dimensions of the argument.
   Value inOrder(Value pairs) {
+    int64_t count = type.getNumElements();
+    auto all = rankedType(pairs);
+    if (all.getNumElements() != count)
+      pairs = buildGraphOp(
+          b, loc, "Slice", buildReshape(b, loc, pairs, all.getNumElements()),
+          RankedTensorType::get(count, all.getElementType()),
+          {b.getNamedAttr("operandSegmentSizes",
+                          b.getDenseI32ArrayAttr({1, 0, 0})),
+           b.getNamedAttr("begins", b.getDenseI64ArrayAttr({0})),
+           b.getNamedAttr("ends", b.getDenseI64ArrayAttr({count}))});
     if (order.empty())
       return buildReshape(b, loc, pairs, type.getShape());
     Order back(order.size());
@@ -121,7 +134,16 @@ public:
   void run(OpOperand &result) {
     auto type = rankedType(result.get());
     int64_t count = type.getNumElements(), perByte = count == 1 ? 1 : 2;
-    Value v = buildReshape(b, loc, result.get(), {count / perByte, perByte});
+    Value v = result.get();
+    if (count % perByte != 0) {
+      v = buildReshape(b, loc, v, count++);
+      v = buildGraphOp(
+          b, loc, "Pad", v,
+          RankedTensorType::get(count, rankedType(v).getElementType()),
+          {b.getNamedAttr("pads_begin", b.getDenseI64ArrayAttr({0})),
+           b.getNamedAttr("pads_end", b.getDenseI64ArrayAttr({1}))});
+    }
+    v = buildReshape(b, loc, v, {count / perByte, perByte});
     v = buildBinary(b, loc, "And", buildCast(b, loc, v, s32()), literal({15}));
     v = buildBinary(b, loc, "Multiply", v,
                     literal(ArrayRef<int32_t>{1, 16}.take_front(perByte)));

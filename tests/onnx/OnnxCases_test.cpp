@@ -64,13 +64,14 @@ INSTANTIATE_TEST_SUITE_P(All, OnnxCases, testing::ValuesIn(onnxCases()),
                          nameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxCases);
 
-TEST(OnnxCaseList, NamesCasesOnly) {
+TEST(OnnxCaseList, HasNoExceptionInVain) {
   std::vector<std::string> cases = onnxCases();
-  if (cases.empty())
-    GTEST_SKIP() << "Debian's package libonnx-testdata is not installed";
-  for (const std::string &name : exceptionNames())
-    EXPECT_TRUE(std::binary_search(cases.begin(), cases.end(), name))
-        << name << " is listed, and no case";
+  for (const char *suite : {"newest/", "node/"})
+    if (std::none_of(cases.begin(), cases.end(),
+                     [&](auto &name) { return name.starts_with(suite); }))
+      GTEST_SKIP() << "suite " << suite << " is not there";
+  for (const std::string &pattern : unusedExceptions(cases))
+    ADD_FAILURE() << pattern << " is listed, and no case";
 }
 
 } // namespace

@@ -75,6 +75,13 @@ static void swish(NodeContext &n) {
   n.out(0, n.op("Multiply", {x, gate}));
 }
 
+/// a * sigmoid(alpha * a) * b.
+static void swiGlu(NodeContext &n) {
+  Value a = n.in(0), alpha = n.like(a, n.number("alpha", 1));
+  Value gate = n.op("Sigmoid", {n.op("Multiply", {a, alpha})});
+  n.out(0, n.op("Multiply", {n.op("Multiply", {a, gate}), n.in(1)}));
+}
+
 static void thresholdedRelu(NodeContext &n) {
   Value x = n.in(0);
   Value above = n.greater(x, n.like(x, n.number("alpha", 1)));
@@ -97,6 +104,7 @@ std::span<const OpConversion> activationConversions() {
       {"Sigmoid", 1, unary, "Sigmoid"},
       {"Softplus", 1, unary, "SoftPlus"},
       {"Softsign", 1, softsign},
+      {"SwiGLU", 28, swiGlu},
       {"Swish", 24, swish},
       {"Tanh", 1, unary, "Tanh"},
       {"ThresholdedRelu", 10, thresholdedRelu},

@@ -59,6 +59,22 @@ Value Builder::weight(const TensorProto &tensor) {
   return value;
 }
 
+Value Builder::packedWeight(Value weight, DataType type, graph::Dims dims) {
+  auto found = weightTensors.find(weight);
+  if (found == weightTensors.end() || !found->second->isRaw ||
+      found->second->isExternal)
+    return kNone;
+  graph::DType dtype = dtypeOf(type);
+  if (reference::elementCount(dims) < 0 ||
+      reference::spannedBytes(dtype, dims, graph::denseStrides(dims)) !=
+          static_cast<int64_t>(found->second->raw.size()))
+    return kNone;
+  TensorProto tensor = *found->second;
+  tensor.type = type;
+  tensor.dims = std::move(dims);
+  return this->weight(packedTensors->emplace_back(std::move(tensor)));
+}
+
 Value Builder::constant(reference::Tensor tensor) {
   Value value =
       newTensor(tensor.dtype, tensor.shape, graph::PropertyType::constant);

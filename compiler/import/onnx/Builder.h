@@ -11,7 +11,9 @@
 
 #include "compiler/import/onnx/Elements.h"
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <set>
 
 namespace tenon::onnx {
@@ -36,6 +38,9 @@ public:
   Value input(graph::DType dtype, std::optional<graph::Dims> shape);
   /// A tensor of the model, which must live as long as this.
   Value weight(const TensorProto &tensor);
+  /// The bytes of a weight read as elements of another type in other dims;
+  /// kNone if `weight` has none, or other than these take.
+  Value packedWeight(Value weight, DataType type, graph::Dims dims);
   Value constant(reference::Tensor tensor);
   /// The elements of an input that will not change: they count as known.
   void bind(Value input, reference::Tensor elements);
@@ -66,6 +71,10 @@ public:
   const std::map<Value, reference::Tensor> &constants() const {
     return constantTensors;
   }
+  /// What some of the weights are instead of tensors of the model.
+  std::shared_ptr<const std::deque<TensorProto>> packed() const {
+    return packedTensors;
+  }
 
 private:
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
@@ -75,6 +84,8 @@ private:
   Doubles doubles;
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
+  std::shared_ptr<std::deque<TensorProto>> packedTensors =
+      std::make_shared<std::deque<TensorProto>>();
   std::map<Value, reference::Tensor> constantTensors;
   std::map<Value, reference::Tensor> knownTensors; // beside constants
   std::vector<Value> inputs;

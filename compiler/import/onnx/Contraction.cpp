@@ -9,21 +9,23 @@ static void matMul(NodeContext &n) {
   n.out(0, n.op("MatMul", {n.in(0), n.in(1)}));
 }
 
-/// alpha * A B + beta * C; where both are 1, C is the bias of the product.
-static void gemm(NodeContext &n) {
+/// Where both factors are 1, C is the bias of the product.
+Value gemmOf(NodeContext &n) {
   graph::AttrMap attrs{{"transpose_a", n.integer("transA", 0) != 0},
                        {"transpose_b", n.integer("transB", 0) != 0}};
   float alpha = n.number("alpha", 1), beta = n.number("beta", 1);
   Value c = beta == 0 ? kNone : n.in(2);
   if (alpha == 1 && beta == 1)
-    return n.out(0, n.op("MatMul", {n.in(0), n.in(1), c}, attrs));
+    return n.op("MatMul", {n.in(0), n.in(1), c}, attrs);
   Value product = n.op("MatMul", {n.in(0), n.in(1)}, attrs);
   if (alpha != 1)
     product = n.op("Multiply", {product, n.like(product, alpha)});
   if (c != kNone && beta != 1)
     c = n.op("Multiply", {c, n.like(c, beta)});
-  n.out(0, c == kNone ? product : n.op("Add", {product, c}));
+  return c == kNone ? product : n.op("Add", {product, c});
 }
+
+static void gemm(NodeContext &n) { n.out(0, gemmOf(n)); }
 
 graph::AttrMap convAttrs(NodeContext &n, Value weights, std::string format) {
   int rank = n.rank(weights);

@@ -25,6 +25,16 @@ std::optional<DType> dtypeOf(DataType type, Doubles doubles) {
     return DType::u8;
   case DataType::boolean:
     return DType::boolean;
+  case DataType::u4:
+    return DType::u4;
+  case DataType::s4:
+    return DType::s4;
+  case DataType::f8e4m3:
+    return DType::f8_e4m3;
+  case DataType::f8e5m2:
+    return DType::f8_e5m2;
+  case DataType::f8e8m0:
+    return DType::f8_e8m0;
   case DataType::f64:
     return doubles == Doubles::asFloats ? std::optional(DType::f32)
                                         : std::nullopt;
@@ -50,6 +60,14 @@ static reference::Tensor fromLists(const TensorProto &tensor, DType dtype) {
     reference::roundToDType(result);
   } else if (dtype == DType::f32) {
     result.data.assign(tensor.floats.begin(), tensor.floats.end());
+  } else if (dtype == DType::u4 || dtype == DType::s4) {
+    // Each number is a byte of two elements, the first one in the low half.
+    int64_t count = reference::elementCount(tensor.dims);
+    for (int32_t byte : tensor.int32s)
+      for (int shift : {0, 4})
+        if (static_cast<int64_t>(result.data.size()) < count)
+          result.data.push_back(reference::decode(
+              dtype, static_cast<uint32_t>(byte) >> shift & 15));
   } else {
     // Of f16 and bf16 the numbers are bit patterns, and so they may be of all.
     for (int32_t bits : tensor.int32s)

@@ -135,13 +135,95 @@ static void clip11(NodeContext &n) {
 // Casts
 //===----------------------------------------------------------------------===//
 
+static bool isHalfByte(DType type) {
+  return type == DType::s4 || type == DType::u4;
+}
+
+static bool isByteFloat(DType type) {
+  return type == DType::f8_e4m3 || type == DType::f8_e5m2;
+}
+
+Value converted(NodeContext &n, Value x, DType type) {
+  if (n.type(x) == type)
+    return x;
+  graph::AttrMap same{{"qtype", "per_tensor"},
+                      {"scales", std::vector<float>{1}}};
+  if (isHalfByte(n.type(x)))
+    x = n.op("Dequantize", {x}, same, DType::f32);
+  if (isHalfByte(type))
+    return n.op("Quantize", {n.cast(x, DType::f32)}, same, type);
+  return n.cast(x, type);
+}
+
+/// The low four bits of the number without its fraction.
+static Value wrappedHalfByte(NodeContext &n, Value x, DType type) {
+  x = n.cast(converted(n, x, DType::f32), DType::s32);
+  x = n.op("And", {x, n.like(x, 15)});
+  if (type == DType::s4) {
+    Value eight = n.like(x, 8);
+    Value sign = n.op("And", {x, eight});
+    x = n.op("Subtract", {x, n.op("Add", {sign, sign})});
+  }
+  return converted(n, x, type);
+}
+
+/// Powers of two: by default the next greater one. Tenon's cast is to the
+/// nearest.
+static Value powerOfTwo(NodeContext &n, Value x) {
+  std::string mode = n.text("round_mode", "up");
+  Value code = n.cast(x, DType::f8_e8m0);
+  if (mode == "nearest")
+    return code;
+  x = n.cast(x, DType::f32);
+  Value made = n.cast(code, DType::f32);
+  bool up = mode == "up";
+  Value beyond = up ? n.less(made, x) : n.greater(made, x);
+  Value other = n.op("Multiply", {made, n.like(made, up ? 2 : 0.5)});
+  return n.cast(n.select(beyond, other, made), DType::f8_e8m0);
+}
+
+Value saturated(NodeContext &n, Value x, DType type) {
+  if (isHalfByte(type))
+    return converted(n, x, type);
+  reference::Range range = reference::rangeOf(type);
+  x = n.op("Clamp", {x},
+           {{"min", static_cast<float>(range.min)},
+            {"max", static_cast<float>(range.max)}});
+  return n.cast(x, type);
+}
+
+/// Numbers beyond 8-bit floats become the largest one, unless `saturate` is 0.
+static Value castTo(NodeContext &n, Value x, DType type) {
+  if (isByteFloat(type) && n.type(x) != type && n.integer("saturate", 1))
+    return saturated(n, converted(n, x, DType::f32), type);
+  if (n.type(x) == type)
+    return x;
+  if (isHalfByte(type))
+    return wrappedHalfByte(n, x, type);
+  if (type == DType::f8_e8m0)
+    return powerOfTwo(n, x);
+  return converted(n, x, type);
+}
+
+/// Between integers of 8 bits, whose casts keep the bits.
+static void bitCast(NodeContext &n) {
+  auto isByte = [](DType type) {
+    return type == DType::u8 || type == DType::s8 || type == DType::boolean;
+  };
+  DType to = n.dtypeOf(static_cast<DataType>(n.integer("to", 0)));
+  DType from = n.type(n.in(0));
+  if (from != to && (!isByte(from) || !isByte(to) || to == DType::boolean))
+    return n.refuse("bits that are read as another type");
+  n.out(0, n.cast(n.in(0), to));
+}
+
 static void cast(NodeContext &n) {
   auto type = static_cast<DataType>(n.integer("to", 0));
-  n.out(0, n.cast(n.in(0), n.dtypeOf(type)));
+  n.out(0, castTo(n, n.in(0), n.dtypeOf(type)));
 }
 
 static void castLike(NodeContext &n) {
-  n.out(0, n.cast(n.in(0), n.type(n.in(1))));
+  n.out(0, castTo(n, n.in(0), n.type(n.in(1))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,12 +297,25 @@ static void pow(NodeContext &n) {
   n.out(0, n.cast(power, type));
 }
 
-/// By powers of 2; what is shifted by more bits than there are becomes 0, since
-/// the power does and a quotient by 0 is 0.
+/// By powers of 2, or by 0 if that is as many bits as there are: products and
+/// quotients by 0 are 0. To the right, -1 - x is shifted of a negative x.
 static void bitShift(NodeContext &n) {
-  Value power = integerPower(n, n.like(n.in(0), 2), n.in(1));
-  n.out(0, n.op(n.text("direction", "") == "LEFT" ? "Multiply" : "Divide",
-                {n.in(0), power}));
+  Value x = n.in(0), bits = n.in(1), zero = n.like(x, 0);
+  double width = 8 * graph::byteSize(n.type(x));
+  Value power = integerPower(n, n.like(x, 2), bits);
+  Value fits = n.op("And", {n.less(bits, n.like(bits, width)),
+                            n.op("GreaterEqual", {bits, n.like(bits, 0)}, {},
+                                 NodeContext::kBool)});
+  power = n.select(fits, power, n.op("Multiply", {power, zero}));
+  if (n.text("direction", "") == "LEFT")
+    return n.out(0, n.op("Multiply", {x, power}));
+  Value shifted = n.op("Divide", {x, power});
+  if (n.type(x) != DType::u8) {
+    Value other = n.op("Not", {n.op("Divide", {n.op("Not", {x}), power})});
+    Value negative = n.less(x, zero);
+    shifted = n.select(negative, other, shifted);
+  }
+  n.out(0, shifted);
 }
 
 static void bitXor(NodeContext &n) {
@@ -271,6 +366,7 @@ std::span<const OpConversion> elementwiseConversions() {
       {"Asinh", 9, asinh},
       {"Atan", 7, atan},
       {"Atanh", 9, atanh},
+      {"BitCast", 26, bitCast},
       {"BitShift", 11, bitShift},
       {"BitwiseAnd", 18, binary, "And"},
       {"BitwiseNot", 18, unary, "Not"},

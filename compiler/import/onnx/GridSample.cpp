@@ -12,6 +12,8 @@ struct Place {
   Value at = kNone;
   int64_t size = 0;
 };
+/// Of each spatial dim, the outermost one first.
+using Places = std::vector<Place>;
 
 class Sampler {
 public:
@@ -19,29 +21,54 @@ public:
       : n(n), padding(n.text("padding_mode", "zeros")),
         alignCorners(n.integer("align_corners", 0) != 0) {}
 
+  /// Operands are images N, C, ... and places N, ..., one number for each
+  /// spatial dim, of which the innermost is first.
   void run() {
     Dims image = n.knownShape(n.in(0)), grid = n.knownShape(n.in(1));
     if (n.failed())
       return;
-    if (image.size() != 4 || grid.size() != 4 || grid[3] != 2 ||
-        image[0] != grid[0])
-      return n.refuse("images of other than 2 spatial dims");
-    int64_t samples = grid[1] * grid[2];
-    Value places =
-        n.reshape(n.cast(n.in(1), DType::f32), {grid[0], samples, 2});
-    columns = {place(places, 0, image[3]), image[3]};
-    rows = {place(places, 1, image[2]), image[2]};
-    pixels = n.reshape(n.transpose(n.in(0), {0, 2, 3, 1}),
-                       {image[0], image[2] * image[3], image[1]});
+    size_t spatial = grid.empty() ? 0 : grid.size() - 2;
+    if (spatial < 1 || spatial > 3 || image.size() != grid.size() ||
+        grid.back() != static_cast<int64_t>(spatial) || image[0] != grid[0])
+      return n.refuse("images of other than 1 to 3 spatial dims");
+    Dims result(grid.begin() + 1, grid.end() - 1);
+    int64_t samples = reference::elementCount(result);
+    result.insert(result.begin(), {image[0], image[1]});
+    Value all =
+        n.reshape(n.cast(n.in(1), DType::f32), {grid[0], samples, grid.back()});
+    Places at;
+    for (size_t i = 0; i < spatial; ++i)
+      at.push_back(
+          {place(all, static_cast<int64_t>(spatial - 1 - i), image[i + 2]),
+           image[i + 2]});
     std::string mode = n.text("mode", "bilinear");
-    Value result = mode == "nearest"                        ? nearest()
-                   : mode == "bicubic" || mode == "cubic"   ? cubic()
-                   : mode == "bilinear" || mode == "linear" ? linear()
-                                                            : kNone;
-    if (result == kNone)
+    setImages(n.in(0), image);
+    Value sampled = mode == "nearest"                        ? nearest(at)
+                    : mode == "bicubic" || mode == "cubic"   ? cubic(at)
+                    : mode == "bilinear" || mode == "linear" ? linear(at)
+                                                             : kNone;
+    if (sampled == kNone)
       return n.refuse("mode " + mode);
-    result = n.transpose(result, {0, 2, 1});
-    n.out(0, n.reshape(result, {image[0], image[1], grid[1], grid[2]}));
+    n.out(0, n.reshape(n.transpose(sampled, {0, 2, 1}), result));
+  }
+
+  /// The images N, C, ... that are sampled.
+  void setImages(Value images, const Dims &dims) {
+    int64_t count = reference::elementCount(Dims(dims.begin() + 2, dims.end()));
+    pixels =
+        n.transpose(n.reshape(images, {dims[0], dims[1], count}), {0, 2, 1});
+  }
+
+  /// N, samples, C.
+  Value linear(Places at) {
+    std::vector<Values> weights;
+    for (Place &place : at) {
+      place.at = padded(place);
+      Value part = fraction(place.at);
+      weights.push_back({shifted(scaled(part, -1), 1), part});
+      place.at = n.op("Floor", {place.at});
+    }
+    return weighted(at, weights, false);
   }
 
 private:
@@ -86,59 +113,56 @@ private:
   }
 
   /// Elements at whole places; outside the image, 0.
-  Value tap(const Place &row, const Place &column) {
-    auto within = [&](const Place &place) {
+  Value tap(const Places &places) {
+    Value index = kNone;
+    for (const Place &place : places) {
       Value at = clamped(place.at, static_cast<double>(place.size - 1));
-      return n.cast(at, DType::s64);
-    };
-    Value width = n.scalar(static_cast<double>(column.size), DType::s64);
-    Value index = add(times(within(row), width), within(column));
+      at = n.cast(at, DType::s64);
+      Value size = n.scalar(static_cast<double>(place.size), DType::s64);
+      index = index == kNone ? at : add(times(index, size), at);
+    }
     Value taken =
         n.op("GatherND", {pixels, index}, {{"batch_dims", int64_t{1}}});
-    for (const Place *place : {&row, &column}) {
-      auto end = static_cast<double>(place->size);
-      Value inside = n.op("And", {n.greater(place->at, number(-1)),
-                                  n.less(place->at, number(end))});
+    for (const Place &place : places) {
+      auto end = static_cast<double>(place.size);
+      Value inside = n.op("And", {n.greater(place.at, number(-1)),
+                                  n.less(place.at, number(end))});
       taken = n.select(inside, taken, n.like(taken, 0));
     }
     return taken;
   }
 
-  Value nearest() {
-    return tap({n.op("Round", {padded(rows)}), rows.size},
-               {n.op("Round", {padded(columns)}), columns.size});
+  Value nearest(Places at) {
+    for (Place &place : at)
+      place.at = n.op("Round", {padded(place)});
+    return tap(at);
   }
 
-  /// The sum of taps from a whole place on, by the weights of each dim.
-  Value weighted(const Place &row, const Place &column,
-                 const Values &rowWeights, const Values &columnWeights,
+  /// The sum of taps from whole places on, by the weights of each dim.
+  Value weighted(const Places &from, const std::vector<Values> &weights,
                  bool padTaps) {
     Value sum = kNone;
-    auto moved = [&](const Place &place, size_t by) {
-      Place result{shifted(place.at, static_cast<double>(by)), place.size};
-      if (padTaps)
-        result.at = padded(result);
-      return result;
-    };
-    for (size_t i = 0; i < rowWeights.size(); ++i)
-      for (size_t k = 0; k < columnWeights.size(); ++k) {
-        Value weight = times(rowWeights[i], columnWeights[k]);
-        Value term = tap(moved(row, i), moved(column, k));
-        term = n.op("Multiply", {term, n.cast(weight, n.type(term))});
-        sum = sum == kNone ? term : add(sum, term);
+    int64_t count = 1;
+    for (const Values &own : weights)
+      count *= static_cast<int64_t>(own.size());
+    for (int64_t tapIndex = 0; tapIndex < count; ++tapIndex) {
+      int64_t rest = tapIndex;
+      Places at = from;
+      Value weight = kNone;
+      for (size_t d = from.size(); d-- > 0;) {
+        auto size = static_cast<int64_t>(weights[d].size());
+        at[d].at = shifted(at[d].at, static_cast<double>(rest % size));
+        if (padTaps)
+          at[d].at = padded(at[d]);
+        Value own = weights[d][rest % size];
+        weight = weight == kNone ? own : times(weight, own);
+        rest /= size;
       }
+      Value term = tap(at);
+      term = times(term, n.cast(weight, n.type(term)));
+      sum = sum == kNone ? term : add(sum, term);
+    }
     return sum;
-  }
-
-  Value linear() {
-    Value row = padded(rows), column = padded(columns);
-    auto weights = [&](Value at) {
-      Value part = fraction(at);
-      return Values{shifted(scaled(part, -1), 1), part};
-    };
-    return weighted({n.op("Floor", {row}), rows.size},
-                    {n.op("Floor", {column}), columns.size}, weights(row),
-                    weights(column), false);
   }
 
   /// Weights of four elements, the second of which is at the floor. The
@@ -156,25 +180,118 @@ private:
             outer(shifted(rest, 1))};
   }
 
-  Value cubic() {
-    return weighted({shifted(n.op("Floor", {rows.at}), -1), rows.size},
-                    {shifted(n.op("Floor", {columns.at}), -1), columns.size},
-                    cubicWeights(rows.at), cubicWeights(columns.at), true);
+  Value cubic(Places at) {
+    std::vector<Values> weights;
+    for (Place &place : at) {
+      weights.push_back(cubicWeights(place.at));
+      place.at = shifted(n.op("Floor", {place.at}), -1);
+    }
+    return weighted(at, weights, true);
   }
 
   NodeContext &n;
   std::string padding;
   bool alignCorners;
-  Place rows, columns;
-  Value pixels = kNone; // N, H * W, C
+  Value pixels = kNone; // N, elements of an image, C
 };
 
 } // namespace
 
 static void gridSample(NodeContext &n) { Sampler(n).run(); }
 
+namespace {
+
+/// Operands X, weights O, C, kernel, offsets N, G * taps * 2, result, bias, and
+/// a mask N, G * taps, result: each of G groups of channels has its own
+/// offsets, rows first.
+class DeformConv {
+public:
+  explicit DeformConv(NodeContext &n) : n(n) {}
+
+  void run() {
+    image = n.knownShape(n.in(0));
+    kernel = n.knownShape(n.in(1));
+    result = n.knownShape(n.in(2));
+    groups = n.integer("offset_group", 1);
+    if (n.failed())
+      return;
+    if (image.size() != 4 || kernel.size() != 4 || result.size() != 4)
+      return n.refuse("images of other than 2 spatial dims");
+    taps = reference::elementCount({kernel[2], kernel[3]});
+    samples = reference::elementCount({taps, result[2], result[3]});
+    strides = n.integers("strides").value_or(Dims{1, 1});
+    dilations = n.integers("dilations").value_or(Dims{1, 1});
+    pads = n.integers("pads").value_or(Dims{0, 0, 0, 0});
+    if (groups < 1 || image[1] % groups || samples < 1 || samples > (1 << 22) ||
+        groups > (1 << 20) || result[1] != groups * taps * 2 ||
+        strides.size() != 2 || dilations.size() != 2 || pads.size() != 4)
+      return n.refuse("offsets that do not fit");
+    Value patches = sampled();
+    if (n.in(4) != kNone) {
+      Value mask = n.reshape(n.in(4), {image[0], groups, 1, samples});
+      patches = n.op("Multiply", {patches, mask});
+    }
+    // A convolution over taps with the same weights.
+    patches =
+        n.reshape(patches, {image[0], image[1], taps, result[2] * result[3]});
+    Value weights = n.reshape(n.in(1), {kernel[0], kernel[1], taps, 1});
+    Value sums = n.op("Convolution", {patches, weights, n.in(3)},
+                      {{"data_format", "NCX"},
+                       {"weights_format", "OIX"},
+                       {"groups", n.integer("group", 1)},
+                       {"strides", Dims{1, 1}},
+                       {"dilations", Dims{1, 1}},
+                       {"pads_begin", Dims{0, 0}},
+                       {"pads_end", Dims{0, 0}}});
+    n.out(0, n.reshape(sums, {image[0], kernel[0], result[2], result[3]}));
+  }
+
+private:
+  /// N, groups, channels of a group, samples: taps and then the result.
+  Value sampled() {
+    int64_t batch = image[0] * groups, channels = image[1] / groups;
+    Value offsets = n.reshape(n.cast(n.in(2), DType::f32),
+                              {batch, taps, 2, result[2] * result[3]});
+    Places places{along(offsets, 0), along(offsets, 1)};
+    Sampler sampler(n);
+    Dims dims{batch, channels, image[2], image[3]};
+    sampler.setImages(n.reshape(n.in(0), dims), dims);
+    Value all = n.transpose(sampler.linear(places), {0, 2, 1});
+    return n.reshape(all, {image[0], groups, channels, samples});
+  }
+
+  /// The place of each sample along spatial dim `d`.
+  Place along(Value offsets, int64_t d) {
+    reference::Tensor base = reference::zeros(DType::f32, {1, samples, 1});
+    for (int64_t i = 0; i < samples; ++i) {
+      int64_t tap = i / (result[2] * result[3]);
+      int64_t at = i % (result[2] * result[3]);
+      int64_t tapAt = d == 0 ? tap / kernel[3] : tap % kernel[3];
+      int64_t resultAt = d == 0 ? at / result[3] : at % result[3];
+      base.data[i] =
+          static_cast<double>(resultAt) * static_cast<double>(strides[d]) -
+          static_cast<double>(pads[d]) +
+          static_cast<double>(tapAt) * static_cast<double>(dilations[d]);
+    }
+    Value own =
+        n.op("Slice", {offsets},
+             {{"axes", Dims{2}}, {"begins", Dims{d}}, {"ends", Dims{d + 1}}});
+    own = n.reshape(own, {image[0] * groups, samples, 1});
+    return {n.op("Add", {own, n.constant(std::move(base))}), image[d + 2]};
+  }
+
+  NodeContext &n;
+  Dims image, kernel, result, strides, dilations, pads;
+  int64_t groups = 1, taps = 1, samples = 1;
+};
+
+} // namespace
+
+static void deformConv(NodeContext &n) { DeformConv(n).run(); }
+
 std::span<const OpConversion> gridSampleConversions() {
-  static constexpr OpConversion table[] = {{"GridSample", 16, gridSample}};
+  static constexpr OpConversion table[] = {{"DeformConv", 19, deformConv},
+                                           {"GridSample", 16, gridSample}};
   return table;
 }
 

@@ -6,20 +6,33 @@
 namespace tenon::onnx {
 
 std::vector<std::span<const OpConversion>> conversionTables() {
-  return {
-      elementwiseConversions(), activationConversions(),  reduceConversions(),
-      normConversions(),        movementConversions(),    shapeConversions(),
-      indexingConversions(),    searchConversions(),      windowConversions(),
-      gridSampleConversions(),  contractionConversions(), einsumConversions(),
-      quantConversions(),       recurrentConversions(),   lossConversions(),
-      spectrumConversions()};
+  return {elementwiseConversions(),   activationConversions(),
+          reduceConversions(),        normConversions(),
+          movementConversions(),      shapeConversions(),
+          indexingConversions(),      searchConversions(),
+          windowConversions(),        gridSampleConversions(),
+          contractionConversions(),   einsumConversions(),
+          quantConversions(),         recurrentConversions(),
+          lossConversions(),          spectrumConversions(),
+          microsoftConversions(),     attentionConversions(),
+          stateConversions(),         classicConversions(),
+          uniqueConversions(),        resizeConversions(),
+          patchConversions(),         microsoftAttentionConversions(),
+          microsoftQuantConversions()};
 }
 
-const OpConversion *findConversion(std::string_view opType, int64_t opset) {
+/// The name of `domain` that rows have.
+static std::string_view canonicalDomain(std::string_view domain) {
+  return domain == "ai.onnx" ? kOnnxDomain : domain;
+}
+
+const OpConversion *findConversion(std::string_view domain,
+                                   std::string_view opType, int64_t opset) {
+  domain = canonicalDomain(domain);
   const OpConversion *best = nullptr;
   for (std::span<const OpConversion> table : conversionTables())
     for (const OpConversion &row : table)
-      if (row.opType == opType && row.since <= opset &&
+      if (row.opType == opType && row.domain == domain && row.since <= opset &&
           (!best || row.since > best->since))
         best = &row;
   return best;
@@ -27,18 +40,13 @@ const OpConversion *findConversion(std::string_view opType, int64_t opset) {
 
 namespace {
 
-bool isDefaultDomain(std::string_view domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
-
 /// Converts one model.
 class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
       : model(model), options(options), builder(options.doubles) {
     for (const OperatorSet &set : model.operatorSets)
-      if (isDefaultDomain(set.domain))
-        opset = set.version;
+      opsets[canonicalDomain(set.domain)] = set.version;
   }
 
   Expected<Imported> run() {
@@ -95,11 +103,11 @@ private:
                                   ? node.name
                                   : node.outputs[0]),
                   std::string(node.opType));
-    if (node.opType == "If" && isDefaultDomain(node.domain))
+    if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
       return convertIf(node);
-    const OpConversion *conversion = isDefaultDomain(node.domain)
-                                         ? findConversion(node.opType, opset)
-                                         : nullptr;
+    int64_t opset = opsetOf(node.domain);
+    const OpConversion *conversion =
+        findConversion(node.domain, node.opType, opset);
     if (!conversion)
       return builder.fail(ErrorCode::UnsupportedOp,
                           "this operator is not converted");
@@ -139,6 +147,13 @@ private:
         if (i < branch.outputs.size() && builder.errors().empty())
           values[node.outputs[i]] = {find(branch.outputs[i].name)};
     }
+  }
+
+  /// The version that the model declares; of a domain that it uses without
+  /// declaring it, as old exporters do, the first.
+  int64_t opsetOf(std::string_view domain) const {
+    auto found = opsets.find(canonicalDomain(domain));
+    return found == opsets.end() ? 1 : found->second;
   }
 
   void addWeights(const GraphProto &graph) {
@@ -191,6 +206,7 @@ private:
     result.graph = builder.take(outputs);
     result.weights = builder.weights();
     result.constants = builder.constants();
+    result.packed = builder.packed();
     for (Port &port : result.inputs)
       if (!result.graph.tensors.contains(*port.id))
         port.id.reset();
@@ -198,7 +214,7 @@ private:
 
   const ModelProto &model;
   const ImportOptions &options;
-  int64_t opset = 0;
+  std::map<std::string_view, int64_t> opsets; // by domain
   Builder builder;
   std::map<std::string_view, Named> values;
   std::vector<Value> outputs;

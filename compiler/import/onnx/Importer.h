@@ -4,7 +4,9 @@
 
 #include "compiler/import/onnx/Elements.h"
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace tenon::onnx {
@@ -33,6 +35,8 @@ struct Imported {
   std::vector<Port> inputs, outputs;
   std::map<uint64_t, const TensorProto *> weights; // of the model
   std::map<uint64_t, reference::Tensor> constants; // made on import
+  /// What some of the weights are: bytes of the model read as another type.
+  std::shared_ptr<const std::deque<TensorProto>> packed;
 };
 
 /// Makes a graph of `model`, which must outlive the result: weights are views.

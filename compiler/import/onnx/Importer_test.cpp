@@ -104,6 +104,100 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   }
 }
 
+TEST(OnnxImporter, OperatorsBelongToDomains) {
+  EXPECT_FALSE(findConversion("com.microsoft", "Relu", 17));
+  EXPECT_FALSE(findConversion("", "QuickGelu", 17));
+  const OpConversion *row = findConversion("com.microsoft", "QuickGelu", 1);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->domain, kMicrosoftDomain);
+  EXPECT_EQ(findConversion("ai.onnx", "Relu", 17),
+            findConversion("", "Relu", 17));
+
+  // A domain that is used without being declared has its first version.
+  NodeProto node = nodeOf("QuickGelu", {"x"});
+  node.domain = "com.microsoft";
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("x", DataType::f32, {2})};
+  auto imported = importModel(model);
+  EXPECT_TRUE(imported) << str(imported.errors());
+}
+
+// The batch and the number of steps need not be known.
+TEST(OnnxImporter, TransformersTakeUnknownSizes) {
+  auto with = [](std::string_view opType, std::vector<graph::Dims> shapes,
+                 std::vector<std::pair<std::string_view, int64_t>> numbers) {
+    static const std::vector<std::string_view> names{"a", "b", "c", "d",
+                                                     "e", "f", "g"};
+    NodeProto node = nodeOf(opType);
+    node.domain = "com.microsoft";
+    node.inputs.assign(names.begin(), names.begin() + shapes.size());
+    for (auto [name, number] : numbers) {
+      AttributeProto &attribute = node.attributes.emplace_back();
+      attribute.name = name;
+      attribute.i = number;
+    }
+    ModelProto model = modelOf(node);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      bool isIndex = opType == "GroupQueryAttention" && i > 4;
+      DataType type = isIndex ? DataType::s32 : DataType::f32;
+      ValueInfoProto &input =
+          model.graph.inputs.emplace_back(port(names[i], type, shapes[i]));
+      for (DimProto &dim : *input.shape)
+        if (dim.value == 0)
+          dim.value.reset();
+    }
+    auto imported = importModel(model);
+    EXPECT_TRUE(imported) << opType << ": " << str(imported.errors());
+  };
+  with("SkipLayerNormalization", {{0, 0, 8}, {0, 0, 8}, {8}, {8}}, {});
+  with("MultiHeadAttention", {{0, 0, 8}, {0, 0, 8}, {0, 0, 8}},
+       {{"num_heads", 2}});
+  with("Attention", {{0, 0, 8}, {8, 24}, {24}, {0, 0}}, {{"num_heads", 2}});
+  with("GroupQueryAttention",
+       {{0, 0, 32},
+        {0, 0, 16},
+        {0, 0, 16},
+        {0, 1, 0, 16},
+        {0, 1, 0, 16},
+        {0},
+        {}},
+       {{"num_heads", 2}, {"kv_num_heads", 1}});
+}
+
+// Weights of 4 bits are the bytes of the model, not copies.
+TEST(OnnxImporter, ReadsBytesAsCodesOfFourBits) {
+  NodeProto node = nodeOf("MatMulNBits", {"a", "b", "s"});
+  node.domain = "com.microsoft";
+  for (auto [name, number] :
+       {std::pair{"K", 32}, {"N", 2}, {"bits", 4}, {"block_size", 16}}) {
+    AttributeProto &attribute = node.attributes.emplace_back();
+    attribute.name = name;
+    attribute.i = number;
+  }
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("a", DataType::f32, {3, 32})};
+  std::string bytes(2 * 2 * 8, '\x21');
+  TensorProto codes = ones("b", DataType::u8, {2, 2, 8});
+  codes.raw = bytes;
+  codes.isRaw = true;
+  model.graph.initializers = {codes, ones("s", DataType::f32, {2, 2})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  size_t views = 0;
+  for (auto &[id, tensor] : imported->weights)
+    if (tensor->type == DataType::u4) {
+      ++views;
+      EXPECT_EQ(tensor->raw.data(), bytes.data());
+      EXPECT_EQ(tensor->dims, (graph::Dims{2, 32}));
+      EXPECT_EQ(imported->graph.tensors.at(id).dtype, graph::DType::u4);
+    }
+  EXPECT_EQ(views, 1u);
+
+  // Other sizes than those of the bytes.
+  model.graph.initializers[0].dims = {2, 2, 9};
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
+}
+
 /// Attributes that some operators have, with numbers that are right for few.
 std::vector<AttributeProto> strangeAttributes(size_t which) {
   std::vector<AttributeProto> attributes;
@@ -114,12 +208,15 @@ std::vector<AttributeProto> strangeAttributes(size_t which) {
     return attributes.back();
   };
   int64_t number = which == 1 ? -7 : 3;
-  for (const char *name : {"axis", "batch_dims", "blocksize", "group", "to",
-                           "num_groups", "k", "p", "size", "output_height"})
+  for (const char *name : {"axis", "batch_dims", "group", "to", "num_groups",
+                           "k", "p", "size", "output_height", "num_heads",
+                           "q_num_heads", "kv_num_heads", "do_rotary", "K", "N",
+                           "bits", "block_size", "blocksize", "max_skip_count"})
     add(name).i = number;
   for (const char *name :
        {"axes", "kernel_shape", "pads", "strides", "perm", "dilations", "split",
-        "starts", "ends", "output_shape", "output_padding"})
+        "starts", "ends", "output_shape", "output_padding", "qkv_hidden_sizes",
+        "pool_int64s", "ngram_counts", "ngram_indexes"})
     add(name).ints = {number, 0, which == 1 ? 1 : 2};
   add("equation").s = which == 1 ? "i->" : "ii,...k";
   add("scales").floats = {0, -1, 1e30f};
@@ -140,6 +237,7 @@ TEST(OnnxImporter, EveryConversionTakesAnyOperands) {
           for (size_t count : {0, 1, 2, 3, 8})
             for (size_t variant = 0; variant < 6; ++variant) {
               NodeProto node = nodeOf(row.opType);
+              node.domain = row.domain;
               node.inputs.assign(names.begin(), names.begin() + count);
               node.attributes = strangeAttributes(variant / 2);
               ModelProto model = modelOf(node, row.since);

@@ -10,6 +10,11 @@ namespace tenon::onnx {
 
 static void identity(NodeContext &n) { n.out(0, n.in(0)); }
 
+/// Of tensors, which are there unless they are left out.
+static void optionalHasElement(NodeContext &n) {
+  n.out(0, n.scalar(n.in(0) != kNone, NodeContext::kBool));
+}
+
 /// In inference nothing is dropped, and the mask is true everywhere.
 static void dropout(NodeContext &n) {
   if (n.in(2) != kNone && n.neededNumber(2, "the operand training_mode", 0) &&
@@ -150,7 +155,9 @@ static void spaceToDepth(NodeContext &n) {
   if (d.size() != 4 || b < 1 || d[2] % b || d[3] % b)
     return n.refuse("4 dims and sizes in blocks are needed");
   Value x = n.reshape(n.in(0), {d[0], d[1], d[2] / b, b, d[3] / b, b});
-  x = n.transpose(x, {0, 3, 5, 1, 2, 4});
+  bool columnsFirst = n.text("mode", "DCR") == "CRD";
+  x = n.transpose(x, columnsFirst ? Dims{0, 1, 3, 5, 2, 4}
+                                  : Dims{0, 3, 5, 1, 2, 4});
   n.out(0, n.reshape(x, {d[0], d[1] * b * b, d[2] / b, d[3] / b}));
 }
 
@@ -267,6 +274,36 @@ static void pad11(NodeContext &n) {
   padBy(n, n.needed(1, "the operand pads"), axes, {}, n.in(2));
 }
 
+/// Operand 1 has sizes, of the dims `axes` or of all. What is too much is cut
+/// off, and what is missing added as zeros, half of it at each end.
+static void centerCropPad(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.knownShape(x), sizes = n.needed(1, "the operand shape");
+  Dims axes = n.integers("axes").value_or(Dims{});
+  if (axes.empty()) {
+    axes.resize(dims.size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (n.failed())
+    return;
+  if (sizes.size() != axes.size())
+    return n.refuse("a size for each of the axes is needed");
+  Dims begins(dims.size(), 0), ends(dims.size(), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t axis = n.axisOf(axes[i], static_cast<int>(dims.size()));
+    if (n.failed())
+      return;
+    if (sizes[i] < 0 || sizes[i] > (int64_t{1} << 40))
+      return n.refuse("impossible sizes");
+    int64_t more = sizes[i] - dims[axis], less = -more / 2;
+    if (more < 0)
+      x = slice(n, x, axis, less, less + sizes[i]);
+    begins[axis] = std::max<int64_t>(more, 0) / 2;
+    ends[axis] = std::max<int64_t>(more, 0) - begins[axis];
+  }
+  n.out(0, n.op("Pad", {x}, {{"pads_begin", begins}, {"pads_end", ends}}));
+}
+
 /// The lower or upper triangle: columns from the one k beside the diagonal.
 static void trilu(NodeContext &n) {
   Value x = n.in(0);
@@ -282,12 +319,15 @@ static void trilu(NodeContext &n) {
 
 std::span<const OpConversion> movementConversions() {
   static constexpr OpConversion table[] = {
+      {"CenterCropPad", 18, centerCropPad},
       {"Concat", 1, concat},
       {"DepthToSpace", 1, depthToSpace},
       {"Dropout", 1, dropout},
       {"Expand", 8, expand},
       {"Flatten", 1, flatten},
       {"Identity", 1, identity},
+      {"OptionalGetElement", 15, identity},
+      {"OptionalHasElement", 15, optionalHasElement},
       {"Pad", 1, pad2},
       {"Pad", 11, pad11},
       {"Reshape", 1, reshape1},

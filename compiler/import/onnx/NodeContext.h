@@ -95,6 +95,9 @@ public:
     return builder.constant(std::move(tensor));
   }
   Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
+  Value packedWeight(Value weight, DataType type, Dims dims) {
+    return builder.packedWeight(weight, type, std::move(dims));
+  }
 
   /// The index along `axis` of each element of `value`, s64.
   Value indexAlong(Value value, int64_t axis);

@@ -3,6 +3,8 @@
 // Normalisations and softmax.
 #include "compiler/import/onnx/Conversions.h"
 
+#include <algorithm>
+
 namespace tenon::onnx {
 
 //===----------------------------------------------------------------------===//
@@ -107,10 +109,50 @@ static void instanceNorm(NodeContext &n) {
                  {"data_format", "NCX"}}));
 }
 
-/// Since version 21 gamma and beta are per channel, as in Tenon.
+/// gamma * x / sqrt(mean(x^2) + epsilon); result 1 is the divisor's inverse,
+/// with dims of 1.
+static void rmsNorm(NodeContext &n) {
+  Value x = n.in(0), gamma = n.in(1);
+  int rank = n.rank(x);
+  int64_t axis = n.axisOf(n.integer("axis", -1), rank);
+  float epsilon = n.number("epsilon", 1e-5f);
+  if (n.failed())
+    return;
+  Dims dims = n.shape(x);
+  Dims normalised(dims.begin() + axis, dims.end());
+  if (Dims given = n.shape(gamma); given != normalised && !given.empty() &&
+                                   std::count(given.begin(), given.end(), 1))
+    gamma = n.op("Expand", {gamma}, {{"shape", normalised}});
+  n.out(0, n.op("RMSNorm", {x, gamma},
+                {{"begin_norm_axis", axis}, {"epsilon", epsilon}}));
+  if (!n.wants(1))
+    return;
+  Dims axes;
+  for (int64_t i = axis; i < rank; ++i)
+    axes.push_back(i);
+  x = n.cast(x, DType::f32);
+  n.out(1, invStdDev(n, n.reduce("ReduceMean", n.op("Square", {x}), axes, true),
+                     epsilon));
+}
+
+/// Numbers of each group, or since version 21 of each channel, as in Tenon.
+static Value ofChannels(NodeContext &n, Value numbers, int64_t groups) {
+  Dims dims = n.shape(n.in(0));
+  if (n.opset() < 21 && dims.size() > 1 && groups > 0 && dims[1] > 0) {
+    Value column = n.reshape(numbers, {groups, 1});
+    numbers =
+        n.op("Expand", {column}, {{"shape", Dims{groups, dims[1] / groups}}});
+    numbers = n.reshape(numbers, {-1});
+  }
+  return n.type(numbers) == DType::f16 ? n.cast(numbers, DType::f32) : numbers;
+}
+
 static void groupNorm(NodeContext &n) {
-  n.out(0, n.op("GroupNorm", {n.in(0), n.in(1), n.in(2)},
-                {{"groups", n.integer("num_groups", 1)},
+  int64_t groups = n.integer("num_groups", 1);
+  n.out(0, n.op("GroupNorm",
+                {n.in(0), ofChannels(n, n.in(1), groups),
+                 ofChannels(n, n.in(2), groups)},
+                {{"groups", groups},
                  {"keep_stats", false},
                  {"epsilon", n.number("epsilon", 1e-5f)},
                  {"data_format", "NCX"}}));
@@ -152,7 +194,10 @@ static void lpNorm(NodeContext &n) {
   Value x = n.in(0);
   std::string_view kind = n.integer("p", 2) == 1 ? "ReduceL1" : "ReduceL2";
   Value norm = n.reduce(kind, x, {n.integer("axis", -1)}, true);
-  n.out(0, n.op("Divide", {x, norm}));
+  // Zeros stay zeros.
+  Value divisor =
+      n.select(n.equal(norm, n.like(norm, 0)), n.like(norm, 1), norm);
+  n.out(0, n.op("Divide", {x, divisor}));
 }
 
 static void lrn(NodeContext &n) {
@@ -170,7 +215,7 @@ static void lrn(NodeContext &n) {
 std::span<const OpConversion> normConversions() {
   static constexpr OpConversion table[] = {
       {"BatchNormalization", 1, batchNorm},
-      {"GroupNormalization", 21, groupNorm},
+      {"GroupNormalization", 18, groupNorm},
       {"Hardmax", 1, hardmax1},
       {"Hardmax", 13, hardmax13},
       {"InstanceNormalization", 1, instanceNorm},
@@ -180,6 +225,8 @@ std::span<const OpConversion> normConversions() {
       {"LogSoftmax", 13, softmax13, "LogSoftmax"},
       {"LpNormalization", 1, lpNorm},
       {"MeanVarianceNormalization", 9, meanVariance},
+      {"RMSNormalization", 23, rmsNorm},
+      {"SimplifiedLayerNormalization", 1, rmsNorm}, // of optimised models
       {"Softmax", 1, softmax1, "SoftMax"},
       {"Softmax", 13, softmax13, "SoftMax"},
   };

@@ -36,7 +36,17 @@ enum class DataType : int32_t {
   u64 = 13,
   complex64 = 14,
   complex128 = 15,
-  bf16 = 16
+  bf16 = 16,
+  f8e4m3 = 17, // as Tenon's: without infinities
+  f8e4m3fnuz = 18,
+  f8e5m2 = 19,
+  f8e5m2fnuz = 20,
+  u4 = 21,
+  s4 = 22,
+  f4e2m1 = 23,
+  f8e8m0 = 24,
+  u2 = 25,
+  s2 = 26
 };
 /// "double", "uint16", ...; of a number that is not listed, "type 17".
 std::string nameOf(DataType type);

@@ -1,35 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quantisation, and products of integers.
+#include "compiler/import/onnx/Quant.h"
+
 #include "compiler/import/onnx/Conversions.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tenon::onnx {
-
-namespace {
-
-/// A quantised tensor, or what it is to become: scales and zero points, which
-/// may be left out, of all elements or of each index along `axis`.
-struct Scheme {
-  Value scale, zeroPoint;
-  int64_t axis;
-  DType type;
-};
-
-} // namespace
 
 static bool isPerAxis(NodeContext &n, Value scale) {
   Dims dims = n.shape(scale);
   return dims.size() == 1 && dims[0] != 1;
 }
 
-/// As a dim of the tensor with `rank` dims, for broadcasting.
+/// Numbers of blocks along the axis, each repeated for its block of `x`, the
+/// last of which may be smaller.
+static Value ofBlocks(NodeContext &n, Value value, const Scheme &scheme,
+                      Value x) {
+  Dims dims = n.knownShape(value), all = n.knownShape(x);
+  int64_t axis = n.axisOf(scheme.axis, static_cast<int>(dims.size()));
+  if (n.failed())
+    return value;
+  if (dims.size() != all.size() || scheme.block < 0 || all[axis] < 1 ||
+      dims[axis] != (all[axis] - 1) / scheme.block + 1) {
+    n.refuse("scales that are not those of blocks");
+    return value;
+  }
+  Value column = n.unsqueeze(value, {axis + 1});
+  Dims apart = n.shape(column), joined = dims;
+  apart[axis + 1] = scheme.block;
+  joined[axis] *= scheme.block;
+  value = n.reshape(n.op("Expand", {column}, {{"shape", apart}}), joined);
+  if (joined[axis] == all[axis])
+    return value;
+  return n.op(
+      "Slice", {value},
+      {{"axes", Dims{axis}}, {"begins", Dims{0}}, {"ends", Dims{all[axis]}}});
+}
+
+/// As a dim of `x`, for broadcasting.
 static Value alongAxis(NodeContext &n, Value value, const Scheme &scheme,
-                       int rank) {
+                       Value x) {
+  if (scheme.block)
+    return ofBlocks(n, value, scheme, x);
   if (!isPerAxis(n, value))
     return n.reshape(value, {});
+  int rank = n.rank(x);
   Dims behind;
   for (int64_t i = n.axisOf(scheme.axis, rank) + 1; i < rank; ++i)
     behind.push_back(1 + static_cast<int64_t>(behind.size()));
@@ -40,7 +57,7 @@ static Value alongAxis(NodeContext &n, Value value, const Scheme &scheme,
 static std::optional<graph::AttrMap> constantScheme(NodeContext &n,
                                                     const Scheme &scheme) {
   const reference::Tensor *scales = n.elements(scheme.scale);
-  if (!scales)
+  if (!scales || scheme.block)
     return std::nullopt;
   std::vector<float> values;
   for (int64_t i = 0; i < scales->numElements(); ++i)
@@ -60,10 +77,18 @@ static std::optional<graph::AttrMap> constantScheme(NodeContext &n,
   return attrs;
 }
 
-/// saturate(round(x / scale) + zero point). Tenon's Quantize rounds after it
-/// has added the zero point, which makes another number of a tie if the zero
-/// point is odd: then it is written out.
-static Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
+/// x / scale as 8-bit floats; what is beyond the largest one becomes that.
+static Value quantizedToFloats(NodeContext &n, Value x, const Scheme &scheme) {
+  x = n.cast(x, DType::f32);
+  Value scale = n.cast(alongAxis(n, scheme.scale, scheme, x), DType::f32);
+  return saturated(n, n.op("Divide", {x, scale}), scheme.type);
+}
+
+/// Tenon's Quantize rounds after it has added the zero point, which makes
+/// another number of a tie if the zero point is odd: then it is written out.
+Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
+  if (graph::isFloat(scheme.type))
+    return quantizedToFloats(n, x, scheme);
   x = n.cast(x, DType::f32);
   std::optional<Dims> zeros = scheme.zeroPoint == kNone
                                   ? std::optional(Dims{})
@@ -72,70 +97,101 @@ static Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
                                    [](int64_t z) { return z % 2 == 0; });
   if (auto attrs = constantScheme(n, scheme); attrs && even)
     return n.op("Quantize", {x}, *attrs, scheme.type);
-  int rank = n.rank(x);
-  Value codes = n.op(
-      "Round", {n.op("Divide", {x, alongAxis(n, scheme.scale, scheme, rank)})});
-  if (scheme.zeroPoint != kNone)
-    codes =
-        n.op("Add", {codes, n.cast(alongAxis(n, scheme.zeroPoint, scheme, rank),
-                                   DType::f32)});
-  reference::Range range = reference::rangeOf(scheme.type);
-  codes = n.op("Clamp", {codes},
-               {{"min", static_cast<float>(range.min)},
-                {"max", static_cast<float>(range.max)}});
-  return n.cast(codes, scheme.type);
+  Value scale = n.cast(alongAxis(n, scheme.scale, scheme, x), DType::f32);
+  Value codes = n.op("Round", {n.op("Divide", {x, scale})});
+  if (scheme.zeroPoint != kNone) {
+    Value zero = converted(n, scheme.zeroPoint, DType::f32);
+    codes = n.op("Add", {codes, alongAxis(n, zero, scheme, x)});
+  }
+  return saturated(n, codes, scheme.type);
 }
 
-/// (x - zero point) * scale.
-static Value dequantized(NodeContext &n, Value x, const Scheme &scheme) {
-  int rank = n.rank(x);
-  bool isByte = n.type(x) == DType::u8 || n.type(x) == DType::s8;
-  if (isByte)
-    if (auto attrs = constantScheme(n, scheme))
-      return n.op("Dequantize", {x}, *attrs, DType::f32);
-  if (isByte)
-    return n.op(
-        "DynamicDequantize", {x, scheme.scale, scheme.zeroPoint},
-        {{"qtype", isPerAxis(n, scheme.scale) ? "per_channel" : "per_tensor"},
-         {"axis", scheme.axis}},
-        DType::f32);
-  if (scheme.zeroPoint != kNone)
-    x = n.op("Subtract", {x, alongAxis(n, scheme.zeroPoint, scheme, rank)});
-  return n.op("Multiply", {n.cast(x, DType::f32),
-                           alongAxis(n, scheme.scale, scheme, rank)});
+/// Of types that Dequantize is not for, or of blocks of several sizes.
+static Value dequantizedByArithmetic(NodeContext &n, Value x,
+                                     const Scheme &scheme) {
+  Value codes = converted(n, x, DType::f32);
+  if (scheme.zeroPoint != kNone && !n.isFloat(x)) {
+    Value zero = scheme.zeroPoint;
+    if (n.type(x) == DType::s32) {
+      x = n.op("Subtract", {x, alongAxis(n, zero, scheme, x)});
+      codes = n.cast(x, DType::f32);
+    } else {
+      zero = converted(n, zero, DType::f32);
+      codes = n.op("Subtract", {codes, alongAxis(n, zero, scheme, x)});
+    }
+  }
+  Value scale = n.cast(alongAxis(n, scheme.scale, scheme, x), DType::f32);
+  return n.op("Multiply", {codes, scale});
+}
+
+/// Attributes for DynamicDequantize; none: it is not for this.
+static std::optional<graph::AttrMap> dynamicScheme(NodeContext &n, Value x,
+                                                   const Scheme &scheme) {
+  if (!scheme.block)
+    return graph::AttrMap{
+        {"qtype", isPerAxis(n, scheme.scale) ? "per_channel" : "per_tensor"},
+        {"axis", scheme.axis}};
+  Dims all = n.shape(x), dims = n.shape(scheme.scale);
+  int64_t axis = n.axisOf(scheme.axis, static_cast<int>(all.size()));
+  if (n.failed() || dims.size() != all.size() || scheme.block < 1 ||
+      scheme.block > all[axis] || all[axis] % scheme.block ||
+      dims[axis] != all[axis] / scheme.block)
+    return std::nullopt;
+  Dims group(all.size(), 1);
+  group[axis] = scheme.block;
+  return graph::AttrMap{{"qtype", "per_group"}, {"group_shape", group}};
+}
+
+Value dequantized(NodeContext &n, Value x, const Scheme &scheme) {
+  DType type = n.type(x);
+  if (type != DType::u8 && type != DType::s8 && type != DType::u4 &&
+      type != DType::s4)
+    return dequantizedByArithmetic(n, x, scheme);
+  if (auto attrs = constantScheme(n, scheme))
+    return n.op("Dequantize", {x}, *attrs, DType::f32);
+  std::optional<graph::AttrMap> attrs = dynamicScheme(n, x, scheme);
+  if (!attrs)
+    return dequantizedByArithmetic(n, x, scheme);
+  Value scale = n.cast(scheme.scale, DType::f32);
+  return n.op("DynamicDequantize", {x, scale, scheme.zeroPoint}, *attrs,
+              DType::f32);
 }
 
 //===----------------------------------------------------------------------===//
 // Quantisation
 //===----------------------------------------------------------------------===//
 
-/// Operands scale and zero point are `first` and the next one.
-static Scheme schemeAt(NodeContext &n, size_t first, int64_t axis) {
+Scheme schemeAt(NodeContext &n, size_t first, int64_t axis) {
   Value zeroPoint = n.in(first + 1);
   DType type = zeroPoint == kNone ? DType::u8 : n.type(zeroPoint);
   return {n.in(first), zeroPoint, axis, type};
 }
 
+/// Operands x, scale, zero point. The type of codes is that of the zero point,
+/// or an attribute.
 static void quantizeLinear(NodeContext &n) {
-  if (n.integer("block_size", 0))
-    return n.refuse("scales of blocks");
   Scheme scheme = schemeAt(n, 1, n.integer("axis", 1));
+  scheme.block = n.integer("block_size", 0);
   if (n.in(2) == kNone && n.integer("output_dtype", 0))
     scheme.type =
         n.dtypeOf(static_cast<DataType>(n.integer("output_dtype", 0)));
   n.out(0, quantized(n, n.in(0), scheme));
 }
 
+/// The result has the type of scales.
 static void dequantizeLinear(NodeContext &n) {
-  if (n.integer("block_size", 0))
-    return n.refuse("scales of blocks");
   Scheme scheme = schemeAt(n, 1, n.integer("axis", 1));
-  n.out(0, dequantized(n, n.in(0), scheme));
+  scheme.block = n.integer("block_size", 0);
+  DType type = n.type(n.in(1));
+  if (n.integer("output_dtype", 0))
+    type = n.dtypeOf(static_cast<DataType>(n.integer("output_dtype", 0)));
+  Value x = dequantized(n, n.in(0), scheme);
+  n.out(0, type == DType::f8_e8m0 ? x : n.cast(x, type));
 }
 
-/// u8, by the range of the elements and 0. A range of 0 has the scale 1.
-static void dynamicQuantizeLinear(NodeContext &n) {
-  Value x = n.in(0), zero = n.like(x, 0);
+/// A range of 0 has the scale 1.
+DynamicCodes dynamicCodes(NodeContext &n, Value x) {
+  Value zero = n.like(x, 0);
   Dims all;
   for (int64_t i = 0; i < n.rank(x); ++i)
     all.push_back(i);
@@ -149,9 +205,14 @@ static void dynamicQuantizeLinear(NodeContext &n) {
   Value zeroPoint = n.op("Round", {n.op("Clamp", {place}, bounds)});
   Value codes = n.op("Round", {n.op("Divide", {x, scale})});
   codes = n.op("Clamp", {n.op("Add", {codes, zeroPoint})}, bounds);
-  n.out(0, n.cast(codes, DType::u8));
-  n.out(1, scale);
-  n.out(2, n.cast(zeroPoint, DType::u8));
+  return {n.cast(codes, DType::u8), scale, n.cast(zeroPoint, DType::u8)};
+}
+
+static void dynamicQuantizeLinear(NodeContext &n) {
+  DynamicCodes made = dynamicCodes(n, n.in(0));
+  n.out(0, made.codes);
+  n.out(1, made.scale);
+  n.out(2, made.zeroPoint);
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +247,7 @@ static Value centred(NodeContext &n, size_t i, size_t zero, int64_t axis) {
   if (n.in(zero) == kNone)
     return x;
   Scheme scheme{kNone, n.in(zero), axis, DType::f32};
-  Value point = alongAxis(n, n.in(zero), scheme, n.rank(x));
+  Value point = alongAxis(n, n.in(zero), scheme, x);
   return n.op("Subtract", {x, n.cast(point, DType::f32)});
 }
 
@@ -196,13 +257,26 @@ static void needExactSums(NodeContext &n, int64_t terms) {
     n.refuse("sums of more integers than f32 adds exactly");
 }
 
+/// `x` less its zero points, s32; those of rank 1 are of each index of `axis`.
+static Value lessZeros(NodeContext &n, Value x, Value zeros, int64_t axis) {
+  if (zeros == kNone)
+    return x;
+  if (n.rank(x) < 2)
+    axis = -1;
+  Scheme scheme{kNone, zeros, axis, DType::s32};
+  Value points = n.cast(alongAxis(n, zeros, scheme, x), DType::s32);
+  return n.op("Subtract", {n.cast(x, DType::s32), points});
+}
+
+Value integerProduct(NodeContext &n, Value a, Value zeroA, Value b,
+                     Value zeroB) {
+  return n.op("MatMul",
+              {lessZeros(n, a, zeroA, -2), lessZeros(n, b, zeroB, -1)}, {},
+              DType::s32);
+}
+
 static void matMulInteger(NodeContext &n) {
-  Dims dims = n.knownShape(n.in(0));
-  if (n.failed() || dims.empty())
-    return n.refuse("a matrix is needed");
-  needExactSums(n, dims.back());
-  Value product = n.op("MatMul", {centred(n, 0, 2, -2), centred(n, 1, 3, -1)});
-  n.out(0, n.cast(product, DType::s32));
+  n.out(0, integerProduct(n, n.in(0), n.in(2), n.in(1), n.in(3)));
 }
 
 static void convInteger(NodeContext &n) {
@@ -226,6 +300,8 @@ std::span<const OpConversion> quantConversions() {
       {"QLinearConv", 10, qLinearConv},
       {"QLinearMatMul", 10, qLinearMatMul},
       {"QuantizeLinear", 10, quantizeLinear},
+      microsoft("DequantizeLinear", dequantizeLinear),
+      microsoft("QuantizeLinear", quantizeLinear),
   };
   return table;
 }

@@ -22,9 +22,11 @@ struct Cell {
 /// operands 0 to 5 of each.
 class Recurrence {
 public:
-  Recurrence(NodeContext &n, int64_t gates, Dims order)
-      : n(n), cell{.gates = gates, .order = std::move(order)} {
-    Dims shape = n.knownShape(n.in(2)); // D, G * H, H
+  Recurrence(NodeContext &n, Values operands, int64_t gates, Dims order)
+      : n(n), operands(std::move(operands)),
+        cell{.gates = gates, .order = std::move(order)} {
+    this->operands.resize(8, kNone);
+    Dims shape = n.knownShape(in(2)); // D, G * H, H
     if (shape.size() == 3) {
       cell.directions = shape[0];
       cell.hidden = shape[2];
@@ -36,6 +38,8 @@ public:
     batchFirst = n.integer("layout", 0) != 0;
   }
 
+  Value in(size_t i) const { return operands[i]; }
+
   /// Gates in Tenon's order: dim `axis` of `value` is that of gates.
   Value ordered(Value value, int64_t axis, const Dims &order) {
     return order.empty() ? value
@@ -45,12 +49,12 @@ public:
 
   /// D, G * H, I becomes 1, D, I, G, H.
   Value weights(size_t operand) {
-    Dims shape = n.knownShape(n.in(operand));
+    Dims shape = n.knownShape(in(operand));
     if (shape.size() != 3) {
       n.refuse("weights have other than 3 dims");
       return kNone;
     }
-    Value w = n.reshape(n.in(operand),
+    Value w = n.reshape(in(operand),
                         {cell.directions, cell.gates, cell.hidden, shape[2]});
     w = n.transpose(ordered(w, 1, cell.order), {0, 3, 1, 2});
     return n.unsqueeze(w, {0});
@@ -58,12 +62,12 @@ public:
 
   /// Both biases, D, 2, G, H.
   Value biases() {
-    return n.reshape(n.in(3), {cell.directions, 2, cell.gates, cell.hidden});
+    return n.reshape(in(3), {cell.directions, 2, cell.gates, cell.hidden});
   }
 
   /// Their sum, 1, D, G, H.
   Value bias() {
-    if (n.in(3) == kNone)
+    if (in(3) == kNone)
       return kNone;
     Value sum = n.reduce("ReduceSum", biases(), {1}, false);
     return n.unsqueeze(ordered(sum, 1, cell.order), {0});
@@ -71,15 +75,15 @@ public:
 
   /// A state D, N, H, or N, D, H with layout 1, becomes 1, D, N, H.
   Value state(size_t operand) {
-    if (n.in(operand) == kNone)
+    if (in(operand) == kNone)
       return kNone;
-    Value value = n.in(operand);
+    Value value = in(operand);
     if (batchFirst)
       value = n.transpose(value, {1, 0, 2});
     return n.unsqueeze(value, {0});
   }
 
-  Value lengths() { return n.in(4); }
+  Value lengths() { return in(4); }
 
   graph::AttrMap attrs() {
     std::string direction = n.text("direction", "forward");
@@ -129,14 +133,22 @@ public:
 
 private:
   NodeContext &n;
+  Values operands;
   Cell cell;
   bool batchFirst = false;
 };
 
 } // namespace
 
+static Values operandsOf(NodeContext &n) {
+  Values operands;
+  for (size_t i = 0; i < n.numInputs(); ++i)
+    operands.push_back(n.in(i));
+  return operands;
+}
+
 static void rnn(NodeContext &n) {
-  Recurrence r(n, 1, {});
+  Recurrence r(n, operandsOf(n), 1, {});
   const AttributeProto *given = n.find("activations");
   bool relu = given && !given->strings.empty() && given->strings[0] == "Relu";
   r.needActivations({relu ? "Relu" : "Tanh"});
@@ -154,7 +166,7 @@ static void rnn(NodeContext &n) {
 /// Gates z, r, h are Tenon's u, r, o. With linear_before_reset the bias of the
 /// product of the state is a fourth row.
 static void gru(NodeContext &n) {
-  Recurrence r(n, 3, {});
+  Recurrence r(n, operandsOf(n), 3, {});
   r.needActivations({"Sigmoid", "Tanh"});
   bool before = n.integer("linear_before_reset", 0) != 0;
   graph::AttrMap attrs = r.attrs();
@@ -182,13 +194,13 @@ static void gru(NodeContext &n) {
 }
 
 /// Gates i, o, f, c; Tenon's are i, f, c, o. Peepholes are i, o, f and i, f, o.
-static void lstm(NodeContext &n) {
-  Recurrence r(n, 4, {0, 2, 3, 1});
+static void lstmOf(NodeContext &n, Values operands) {
+  Recurrence r(n, std::move(operands), 4, {0, 2, 3, 1});
   r.needActivations({"Sigmoid", "Tanh", "Tanh"});
   Value peephole = kNone;
-  if (n.in(7) != kNone) {
+  if (r.in(7) != kNone) {
     auto directions = r.sizes().directions, hidden = r.sizes().hidden;
-    peephole = n.reshape(n.in(7), {1, directions, 3, hidden});
+    peephole = n.reshape(r.in(7), {1, directions, 3, hidden});
     peephole = r.ordered(peephole, 2, {0, 2, 1});
   }
   DType type = n.type(n.in(0));
@@ -201,11 +213,36 @@ static void lstm(NodeContext &n) {
   r.outState(2, results[2]);
 }
 
+static void lstm(NodeContext &n) { lstmOf(n, operandsOf(n)); }
+
+/// Of com.microsoft: weights of 8 bits, D, I, 4 * H, with a scale and a zero
+/// point for each direction, or for each of its columns. States stay f32.
+static void dynamicQuantizeLstm(NodeContext &n) {
+  Values operands = operandsOf(n);
+  operands.resize(12, kNone);
+  for (size_t i : {1, 2}) {
+    auto numbers = [&](size_t operand) {
+      Value value = n.cast(operands[operand], DType::f32);
+      return n.unsqueeze(value, n.rank(value) == 1 ? Dims{1, 2} : Dims{1});
+    };
+    size_t scale = i == 1 ? 8 : 10;
+    if (n.in(scale) == kNone)
+      return n.refuse("scales that are left out");
+    Value weights = n.cast(n.in(i), DType::f32);
+    if (n.in(scale + 1) != kNone)
+      weights = n.op("Subtract", {weights, numbers(scale + 1)});
+    weights = n.op("Multiply", {weights, numbers(scale)});
+    operands[i] = n.transpose(weights, {0, 2, 1});
+  }
+  lstmOf(n, operands);
+}
+
 std::span<const OpConversion> recurrentConversions() {
   static constexpr OpConversion table[] = {
       {"GRU", 7, gru},
       {"LSTM", 7, lstm},
       {"RNN", 7, rnn},
+      microsoft("DynamicQuantizeLSTM", dynamicQuantizeLstm),
   };
   return table;
 }

@@ -40,6 +40,38 @@ static void cumSum(NodeContext &n) {
                  {"reverse", n.integer("reverse", 0) != 0}}));
 }
 
+/// Products of the elements up to each one: of twice as many with each of log2
+/// of the size steps.
+static void cumProd(NodeContext &n) {
+  Value x = n.in(0);
+  Dims dims = n.knownShape(x);
+  auto rank = static_cast<int>(dims.size());
+  int64_t axis = n.axisOf(
+      static_cast<int64_t>(n.neededNumber(1, "the operand axis", 0)), rank);
+  if (n.failed())
+    return;
+  bool reverse = n.integer("reverse", 0) != 0;
+  Dims none(dims.size(), 0), begins = none, ends = none;
+  // Elements `by` further, with ones where there are none.
+  auto moved = [&](int64_t by) {
+    Dims some = none;
+    some[axis] = by;
+    Value padded = n.op("Pad", {x, n.like(x, 1)},
+                        {{"pads_begin", reverse ? none : some},
+                         {"pads_end", reverse ? some : none}});
+    int64_t begin = reverse ? by : 0;
+    return n.op("Slice", {padded},
+                {{"axes", Dims{axis}},
+                 {"begins", Dims{begin}},
+                 {"ends", Dims{begin + dims[axis]}}});
+  };
+  if (n.integer("exclusive", 0))
+    x = moved(1);
+  for (int64_t by = 1; by < dims[axis]; by *= 2)
+    x = n.op("Multiply", {x, moved(by)});
+  n.out(0, x);
+}
+
 static void nonZero(NodeContext &n) {
   Values results = n.ops("NonZero", {n.in(0)}, {}, {DType::s64, DType::s64});
   n.outCounted(0, results[0], results[1], 1);
@@ -81,6 +113,7 @@ std::span<const OpConversion> searchConversions() {
   static constexpr OpConversion table[] = {
       {"ArgMax", 1, argExtreme, "ArgMax"},
       {"ArgMin", 1, argExtreme, "ArgMin"},
+      {"CumProd", 26, cumProd},
       {"CumSum", 11, cumSum},
       {"NonMaxSuppression", 10, nonMaxSuppression},
       {"NonZero", 9, nonZero},

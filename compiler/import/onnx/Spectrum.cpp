@@ -101,12 +101,69 @@ static Value transformed(NodeContext &n, Value x, int64_t axis,
   return n.transpose(both, back);
 }
 
+/// Real samples from the frequencies of one half, `x`: each that has a
+/// counterpart in the other one counts twice.
+static Value realSamples(NodeContext &n, Value x, int64_t axis,
+                         int64_t length) {
+  Dims dims = n.knownShape(x);
+  auto last = static_cast<int64_t>(dims.size()) - 1;
+  int64_t count = length / 2 + 1;
+  if (n.failed() || last < 1 || axis == last || dims[last] != 2 || length < 1 ||
+      length > kMaxLength || dims[axis] < count) {
+    n.refuse("frequencies of this shape");
+    return kNone;
+  }
+  reference::Tensor cosines = reference::zeros(DType::f32, {count, length});
+  reference::Tensor sines = cosines;
+  for (int64_t k = 0; k < count; ++k)
+    for (int64_t i = 0; i < length; ++i) {
+      double angle = 2 * std::numbers::pi *
+                     static_cast<double>(i * k % length) /
+                     static_cast<double>(length);
+      double factor =
+          (k == 0 || 2 * k == length ? 1.0 : 2.0) / static_cast<double>(length);
+      cosines.data[k * length + i] = factor * std::cos(angle);
+      sines.data[k * length + i] = -factor * std::sin(angle);
+    }
+  Dims order, back(last);
+  for (int64_t i = 0; i < last; ++i)
+    if (i != axis)
+      order.push_back(i);
+  order.push_back(axis);
+  for (int64_t i = 0; i < last; ++i)
+    back[order[i]] = i;
+  auto product = [&](int64_t i, reference::Tensor &matrix) {
+    reference::roundToDType(matrix);
+    Value one = part(n, part(n, x, axis, 0, count), last, i, i + 1);
+    if (n.failed())
+      return kNone;
+    Dims shape = n.shape(one);
+    shape.pop_back();
+    one = n.transpose(n.reshape(one, shape), order);
+    Value weights = n.cast(n.constant(std::move(matrix)), n.type(x));
+    return n.op("MatMul", {one, weights});
+  };
+  Value sum = n.op("Add", {product(0, cosines), product(1, sines)});
+  return n.unsqueeze(n.transpose(sum, back), {last});
+}
+
+/// The axis is an attribute, or since version 20 operand 2.
 static void dft(NodeContext &n) {
   Value x = n.in(0);
   Dims dims = n.knownShape(x);
-  int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(dims.size()));
+  int64_t axis =
+      n.opset() < 20
+          ? n.integer("axis", 1)
+          : static_cast<int64_t>(n.neededNumber(2, "the operand axis", -2));
+  axis = n.axisOf(axis, static_cast<int>(dims.size()));
   if (n.failed())
     return;
+  if (n.integer("inverse", 0) && n.integer("onesided", 0)) {
+    auto samples = static_cast<int64_t>(
+        n.neededNumber(1, "the operand dft_length",
+                       static_cast<double>(2 * (dims[axis] - 1))));
+    return n.out(0, realSamples(n, x, axis, samples));
+  }
   auto length = static_cast<int64_t>(n.neededNumber(
       1, "the operand dft_length", static_cast<double>(dims[axis])));
   n.out(0, transformed(n, x, axis,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling and resampling.
+// Pooling.
 #include "compiler/import/onnx/Conversions.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tenon::onnx {
 
@@ -31,6 +32,34 @@ static size_t spatialDims(NodeContext &n) {
   return static_cast<size_t>(std::max(rank - 2, 0));
 }
 
+/// Rounding up, ONNX has no window that begins on end pads; Tenon has. Its pads
+/// become shorter by so much that there is none.
+static void dropWindowsOnPads(NodeContext &n, graph::AttrMap &attrs) {
+  Dims dims = n.shape(n.in(0));
+  auto kernel = std::get<Dims>(attrs.at("kernel"));
+  auto strides = std::get<Dims>(attrs.at("strides"));
+  auto begins = std::get<Dims>(attrs.at("pads_begin"));
+  auto &ends = std::get<Dims>(attrs.at("pads_end"));
+  Dims dilations = n.integers("dilations").value_or(Dims(ends.size(), 1));
+  if (dims.size() != ends.size() + 2 || kernel.size() != ends.size() ||
+      strides.size() != ends.size() || dilations.size() != ends.size())
+    return;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    int64_t size = dims[i + 2];
+    // Strange numbers are an error of the operation.
+    int64_t most = int64_t{1} << 40;
+    if (size == graph::kUnknownDim || strides[i] < 1 || strides[i] > most ||
+        kernel[i] > (1 << 20) || dilations[i] > (1 << 20) || size > most ||
+        std::abs(begins[i]) > most || std::abs(ends[i]) > most)
+      continue;
+    int64_t window = dilations[i] * (kernel[i] - 1) + 1;
+    int64_t room = size + begins[i] + ends[i] - window;
+    int64_t last = (room + strides[i] - 1) / strides[i] * strides[i];
+    if (room > 0 && last >= size + begins[i])
+      ends[i] = last - strides[i] + window - size - begins[i];
+  }
+}
+
 static graph::AttrMap poolAttrs(NodeContext &n) {
   size_t spatial = spatialDims(n);
   bool ceil = n.integer("ceil_mode", 0) != 0;
@@ -40,19 +69,25 @@ static graph::AttrMap poolAttrs(NodeContext &n) {
       {"strides", n.integers("strides").value_or(Dims(spatial, 1))},
       {"rounding_type", ceil ? "ceil" : "floor"}};
   addPads(n, spatial, attrs);
+  if (ceil && n.text("auto_pad", "NOTSET") == "NOTSET")
+    dropWindowsOnPads(n, attrs);
+  return attrs;
+}
+
+graph::AttrMap averagePoolAttrs(NodeContext &n) {
+  graph::AttrMap attrs = poolAttrs(n);
+  attrs.emplace("exclude_pad", n.integer("count_include_pad", 0) == 0);
+  // Rounding up does not add to what is counted.
+  attrs.emplace("divisor", "clipped");
   return attrs;
 }
 
 static void averagePool(NodeContext &n) {
-  graph::AttrMap attrs = poolAttrs(n);
   Dims dilations = n.integers("dilations").value_or(Dims{});
   if (std::any_of(dilations.begin(), dilations.end(),
                   [](int64_t d) { return d != 1; }))
-    return n.refuse("dilations of an average");
-  attrs.emplace("exclude_pad", n.integer("count_include_pad", 0) == 0);
-  // Rounding up does not add to what is counted.
-  attrs.emplace("divisor", "clipped");
-  n.out(0, n.op("AvgPool", {n.in(0)}, attrs));
+    return dilatedAveragePool(n);
+  n.out(0, n.op("AvgPool", {n.in(0)}, averagePoolAttrs(n)));
 }
 
 /// Tenon counts positions within the spatial dims, row by row; ONNX within the
@@ -84,12 +119,17 @@ static Value indicesInTensor(NodeContext &n, Value indices) {
   return n.op("Add", {indices, before});
 }
 
-/// Integers are pooled as f32, which holds all of 8 bits.
-static void maxPool(NodeContext &n) {
+graph::AttrMap maxPoolAttrs(NodeContext &n) {
   graph::AttrMap attrs = poolAttrs(n);
   attrs.emplace("propagate_nan", true);
   if (std::optional<Dims> dilations = n.integers("dilations"))
     attrs.emplace("dilations", *dilations);
+  return attrs;
+}
+
+/// Integers are pooled as f32, which holds all of 8 bits.
+static void maxPool(NodeContext &n) {
+  graph::AttrMap attrs = maxPoolAttrs(n);
   DType type = n.type(n.in(0));
   Value x = n.isFloat(n.in(0)) ? n.in(0) : n.cast(n.in(0), DType::f32);
   if (!n.wants(1))
@@ -141,123 +181,6 @@ static void maxUnpool(NodeContext &n) {
   n.out(0, result);
 }
 
-//===----------------------------------------------------------------------===//
-// Resampling
-//===----------------------------------------------------------------------===//
-
-/// Factors or sizes for all dims of a tensor.
-struct Resized {
-  std::vector<float> scales;
-  Dims sizes;
-  size_t size() const { return std::max(scales.size(), sizes.size()); }
-};
-
-static std::vector<float> neededFloats(NodeContext &n, size_t i) {
-  const reference::Tensor *tensor = n.elements(n.in(i));
-  if (!tensor) {
-    n.refuse("the operand scales is not known when the model is read");
-    return {};
-  }
-  std::vector<float> result;
-  for (int64_t k = 0; k < tensor->numElements(); ++k)
-    result.push_back(static_cast<float>(tensor->at(k)));
-  return result;
-}
-
-/// Interpolate is for spatial dims; where the first two dims change as well,
-/// two dims of 1 in front make all dims spatial.
-static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
-  Value x = n.in(0);
-  Dims dims = n.knownShape(x);
-  if (n.failed())
-    return;
-  if (to.size() != dims.size())
-    return n.refuse("a factor or a size for each dim is needed");
-  auto changes = [&](size_t i) {
-    return to.scales.empty() ? to.sizes[i] != dims[i] : to.scales[i] != 1;
-  };
-  bool all = dims.size() < 3 || changes(0) || changes(1);
-  if (all) {
-    dims.insert(dims.begin(), 2, 1);
-    x = n.reshape(x, dims);
-  } else if (to.scales.empty()) {
-    to.sizes.erase(to.sizes.begin(), to.sizes.begin() + 2);
-  } else {
-    to.scales.erase(to.scales.begin(), to.scales.begin() + 2);
-  }
-  if (to.scales.empty()) {
-    attrs.emplace("sizes", to.sizes);
-  } else {
-    attrs.emplace("scales", to.scales);
-    attrs.emplace("ratio", "scales");
-  }
-  attrs.emplace("data_format", "NCX");
-  Value result = n.op("Interpolate", {x}, attrs);
-  if (all) {
-    Dims wanted = n.knownShape(result);
-    if (n.failed())
-      return;
-    wanted.erase(wanted.begin(), wanted.begin() + 2);
-    result = n.reshape(result, wanted);
-  }
-  n.out(0, result);
-}
-
-/// Upsample, and Resize before version 11: positions are divided by the factor.
-static void resize10(NodeContext &n) {
-  Resized to;
-  to.scales = n.in(1) == kNone
-                  ? n.numbers("scales").value_or(std::vector<float>{})
-                  : neededFloats(n, 1);
-  interpolate(n, to,
-              {{"mode", n.text("mode", "nearest")},
-               {"coordinate_transformation_mode", "asymmetric"},
-               {"nearest_mode", "floor"}});
-}
-
-/// Operands are X, roi, scales, sizes. With `axes` (version 18), scales and
-/// sizes are of those dims alone.
-static void resize11(NodeContext &n) {
-  std::string coordinates =
-      n.text("coordinate_transformation_mode", "half_pixel");
-  if (coordinates == "tf_crop_and_resize")
-    return n.refuse("a region that is cropped");
-  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return n.refuse("sizes that follow the aspect ratio");
-  Resized given, to;
-  Dims dims = n.knownShape(n.in(0));
-  // An operand of no elements is like one that is left out.
-  if (n.in(3) != kNone && n.shape(n.in(3)) != Dims{0})
-    given.sizes = n.needed(3, "the operand sizes");
-  else
-    given.scales = neededFloats(n, 2);
-  if (n.failed())
-    return;
-  to = given;
-  if (std::optional<Dims> axes = n.integers("axes")) {
-    if (given.size() != axes->size())
-      return n.refuse("a factor or a size for each of the axes is needed");
-    to.sizes = given.sizes.empty() ? Dims{} : dims;
-    to.scales.assign(given.scales.empty() ? 0 : dims.size(), 1.0f);
-    for (size_t i = 0; i < axes->size(); ++i) {
-      int64_t axis = n.axisOf((*axes)[i], static_cast<int>(dims.size()));
-      if (n.failed())
-        return;
-      if (given.scales.empty())
-        to.sizes[axis] = given.sizes[i];
-      else
-        to.scales[axis] = given.scales[i];
-    }
-  }
-  interpolate(n, to,
-              {{"mode", n.text("mode", "nearest")},
-               {"coordinate_transformation_mode", coordinates},
-               {"nearest_mode", n.text("nearest_mode", "round_prefer_floor")},
-               {"cubic_coeff_a", n.number("cubic_coeff_a", -0.75f)},
-               {"exclude_outside", n.integer("exclude_outside", 0) != 0},
-               {"antialias", n.integer("antialias", 0) != 0}});
-}
-
 std::span<const OpConversion> windowConversions() {
   static constexpr OpConversion table[] = {
       {"AveragePool", 1, averagePool},
@@ -265,9 +188,6 @@ std::span<const OpConversion> windowConversions() {
       {"GlobalMaxPool", 1, globalPool, "ReduceMax"},
       {"MaxPool", 1, maxPool},
       {"MaxUnpool", 9, maxUnpool},
-      {"Resize", 10, resize10},
-      {"Resize", 11, resize11},
-      {"Upsample", 7, resize10},
   };
   return table;
 }

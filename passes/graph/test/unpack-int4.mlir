@@ -47,6 +47,23 @@ func.func @main(%q: tensor<4x6xsi4> {tile.strides = array<i64: 1, 4>}, %s: tenso
 
 // -----
 
+// Of an odd number the last byte is half full: that half is cut off, or 0.
+// CHECK-LABEL: func @odd
+// CHECK-SAME:    (%arg0: tensor<8xui8> {tile.rank = 2 : index}, %arg1: tensor<3x5xf32>)
+// CHECK-SAME:    -> (tensor<3x5xf32>, tensor<8xui8> {tile.rank = 2 : index})
+// CHECK:         graph.TypeCast {{.*}} -> tensor<2x8xui8>
+// CHECK:         %[[FLAT:.*]] = graph.StaticReshape {{.*}} -> tensor<16xui8>
+// CHECK:         graph.Slice %[[FLAT]] {begins = [0], ends = [15]} {{.*}} -> tensor<15xui8>
+// CHECK:         graph.Pad {{.*}} -> tensor<16xui8>
+// CHECK:         graph.StaticReshape {{.*}} -> tensor<8x2xui8>
+func.func @odd(%q: tensor<3x5xui4>, %x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xui4>) {
+  %0 = graph.Dequantize %q {scales = [0.5]} : (tensor<3x5xui4>) -> tensor<3x5xf32>
+  %1 = graph.Quantize %x {scales = [0.5]} : (tensor<3x5xf32>) -> tensor<3x5xui4>
+  return %0, %1 : tensor<3x5xf32>, tensor<3x5xui4>
+}
+
+// -----
+
 // A result of 4 bits: two elements are put together. Inside the graph they are bytes.
 // CHECK-LABEL: func @result
 // CHECK-SAME:    -> (tensor<6xui8> {tile.rank = 2 : index}, tensor<2x6xf32>)

@@ -1,0 +1,1 @@
+By0J$wenxB{Š9wv^gsrnxN\„QYjiXy‰r‰xz†ˆw†‡

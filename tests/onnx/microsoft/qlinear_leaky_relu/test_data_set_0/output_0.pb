@@ -1,0 +1,1 @@
+By0J v«„n‚„ink²kh°ª¨˜ngm”llµsku­—xp
