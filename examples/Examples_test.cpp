@@ -20,15 +20,16 @@ namespace {
 Graph load(const std::string &file, size_t outputs = 1) {
   LoadOptions options;
   options.strict = true;
-  Expected<Graph> g = loadModel("examples/" + file, options);
-  if (!g) {
-    ADD_FAILURE() << str(g.errors());
+  Expected<Model> model = loadModel("examples/" + file, options);
+  if (!model) {
+    ADD_FAILURE() << str(model.errors());
     return Graph();
   }
-  std::vector<Error> errors = verifyGraph(*g);
+  Graph &g = model->graph;
+  std::vector<Error> errors = verifyGraph(g);
   EXPECT_TRUE(errors.empty()) << str(errors);
-  EXPECT_EQ(g->outputPorts.size(), outputs);
-  return std::move(*g);
+  EXPECT_EQ(g.outputPorts.size(), outputs);
+  return std::move(g);
 }
 
 int64_t count(const Graph &g, std::string_view kind) {

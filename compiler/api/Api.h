@@ -8,6 +8,7 @@
 
 #include "compiler/api/tenon.h"
 #include "compiler/driver/Options.h"
+#include "compiler/import/Model.h"
 #include "compiler/partition/Partition.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/support/Fail.h"
@@ -190,6 +191,7 @@ struct tenon_graph : tenon::api::Handle {
   std::map<uint64_t, size_t> opsById, producers;
   bool finalized = false;
   std::string json;
+  tenon::Constants constants; // of a model, by tensor id
 };
 
 struct tenon_partition : tenon::api::Handle {
@@ -201,5 +203,7 @@ struct tenon_partition : tenon::api::Handle {
   bool supported = true;
   std::string reason;
   std::vector<uint64_t> ops;
+  /// Those that a caller gives: constants of a model have their values.
   std::vector<tenon_logical_tensor> inputs, outputs;
+  tenon::Constants constants;
 };

@@ -60,26 +60,37 @@ Errors checkTensor(const Port &port, const tenon_tensor &tensor) {
   return {};
 }
 
-/// The tensors in the order of the ports.
+/// The tensors in the order of the ports; `own`, if it is not empty, has those
+/// that stand for ones that are not given.
 Errors match(const std::vector<Port> &ports, const char *what, size_t count,
-             const tenon_tensor *const *given, Tensors &matched) {
+             const tenon_tensor *const *given,
+             const std::vector<std::unique_ptr<tenon_tensor>> &own,
+             Tensors &matched) {
   if (count && !given)
     return needed({{what, nullptr}});
-  if (count != ports.size())
-    return errorList(ErrorCode::PortMismatch, std::to_string(count) + " " +
-                                                  what +
-                                                  " are given, the "
-                                                  "partition has " +
-                                                  std::to_string(ports.size()));
+  auto optional = static_cast<size_t>(std::count_if(
+      own.begin(), own.end(), [](const auto &t) { return bool(t); }));
+  if (count > ports.size() || count + optional < ports.size())
+    return errorList(ErrorCode::PortMismatch,
+                     std::to_string(count) + " " + what +
+                         " are given, the partition has " +
+                         std::to_string(ports.size() - optional));
   for (size_t i = 0; i < count; ++i)
     if (auto e = checkHandle(given[i], what); !e.empty())
       return e;
-  for (size_t i = 0; i < count; ++i) {
+  size_t used = 0;
+  for (size_t i = 0; i < ports.size(); ++i) {
     uint64_t id = ports[i].about.id;
-    const tenon_tensor *found = given[i]->about.id == id ? given[i] : nullptr;
+    const tenon_tensor *found =
+        i < count && given[i]->about.id == id ? given[i] : nullptr;
     for (size_t k = 0; !found && k < count; ++k)
       if (given[k]->about.id == id)
         found = given[k];
+    used += found != nullptr;
+    if (!found && i < own.size() && own[i]) {
+      matched.push_back(own[i].get());
+      continue;
+    }
     if (!found)
       return errorList(ErrorCode::PortMismatch,
                        called(id) + " is missing among the " + what);
@@ -87,6 +98,10 @@ Errors match(const std::vector<Port> &ports, const char *what, size_t count,
       return e;
     matched.push_back(found);
   }
+  if (used < count)
+    return errorList(ErrorCode::PortMismatch,
+                     std::string("among the ") + what +
+                         " is a tensor that the partition does not have");
   return {};
 }
 
@@ -226,10 +241,11 @@ Errors execute(tenon_compiled_partition &compiled, tenon_stream &stream,
   Tensors in, out, kept;
   if (auto e = dropIgnored(compiled, numInputs, inputs, kept); !e.empty())
     return e;
-  if (auto e = match(compiled.inputs, "inputs", numInputs, inputs, in);
+  if (auto e =
+          match(compiled.inputs, "inputs", numInputs, inputs, compiled.own, in);
       !e.empty())
     return e;
-  if (auto e = match(compiled.outputs, "outputs", numOutputs, outputs, out);
+  if (auto e = match(compiled.outputs, "outputs", numOutputs, outputs, {}, out);
       !e.empty())
     return e;
   Sizes sizes;
@@ -304,8 +320,8 @@ tenon_compiled_partition::~tenon_compiled_partition() {
 }
 
 tenon_compiled_partition *
-tenon::api::makeCompiled(const CodePtr &code,
-                         const std::set<uint64_t> &opaque) {
+tenon::api::makeCompiled(const CodePtr &code, const std::set<uint64_t> &opaque,
+                         const Constants &constants) {
   auto made = std::make_unique<tenon_compiled_partition>();
   made->code = code;
   made->isStatic = code->compiled->isStatic();
@@ -328,6 +344,17 @@ tenon::api::makeCompiled(const CodePtr &code,
     add(id, made->inputs);
   for (uint64_t id : graph.outputPorts)
     add(id, made->outputs);
+  for (size_t i = 0; i < made->inputs.size(); ++i) {
+    const graph::LogicalTensor &about = made->inputs[i].about;
+    const auto *bytes = constants.find(about.id);
+    if (!bytes)
+      continue;
+    made->own.resize(made->inputs.size());
+    auto &tensor = made->own[i] = std::make_unique<tenon_tensor>();
+    tensor->about = about;
+    tensor->data = const_cast<std::byte *>(bytes->data()); // inputs are read
+  }
+  made->values = constants;
   made->constants = code->compiled->foldedInputs();
   for (auto [input, output] : code->artefact.inPlace)
     made->pairs.push_back({input, output});

@@ -25,8 +25,10 @@ struct Port {
 using Identity = std::vector<std::pair<uint64_t, uint64_t>>;
 
 /// Makes the handle; `opaque`: outputs whose layout the caller left to us.
+/// Inputs with values in `constants` need not be given.
 tenon_compiled_partition *makeCompiled(const CodePtr &code,
-                                       const std::set<uint64_t> &opaque);
+                                       const std::set<uint64_t> &opaque,
+                                       const Constants &constants = {});
 
 /// The store that partitions share; null while its capacity is 0.
 tenon_constants *sharedConstants();
@@ -45,6 +47,10 @@ struct tenon_compiled_partition : tenon::api::Handle {
   /// Inputs that may be given and that nothing reads.
   std::vector<uint64_t> ignored;
   bool isStatic = true;
+  /// For each input the tensor that is read where the caller gives none, or
+  /// null, and what keeps their memory.
+  std::vector<std::unique_ptr<tenon_tensor>> own;
+  tenon::Constants values;
   /// Positions of the inputs that folding reads.
   std::vector<size_t> constants;
 

@@ -1,6 +1,7 @@
 //===- GraphApi.cpp - operations and graphs -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/Api.h"
+#include "compiler/import/Load.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/graph/Merge.h"
 #include "dialects/graph/OpTable.h"
@@ -387,6 +388,49 @@ tenon_status tenon_graph_from_json(const char *text, size_t length,
     *graph = made.release();
     return {};
   });
+}
+
+tenon_status tenon_graph_from_file(const char *path, tenon_graph **graph) {
+  if (graph)
+    *graph = nullptr;
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = needed({{"path", path}, {"graph", graph}}); !e.empty())
+      return e;
+    auto model = loadModel(path);
+    if (!model)
+      return model.errors();
+    auto made = std::make_unique<tenon_graph>();
+    made->graph = std::move(model->graph);
+    made->constants = std::move(model->constants);
+    if (auto e = finalize(*made); !e.empty())
+      return e;
+    *graph = made.release();
+    return {};
+  });
+}
+
+tenon_status tenon_graph_find_tensor(const tenon_graph *graph, const char *name,
+                                     uint64_t *id) {
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(graph, "graph"); !e.empty())
+      return e;
+    if (auto e = needed({{"name", name}, {"id", id}}); !e.empty())
+      return e;
+    for (const auto &[known, tensor] : graph->graph.tensors)
+      if (!tensor.name.empty() && tensor.name == name) {
+        *id = known;
+        return {};
+      }
+    return errorList(ErrorCode::UnknownTensor,
+                     "no tensor is called \"" + std::string(name) + "\"");
+  });
+}
+
+const char *tenon_graph_get_tensor_name(const tenon_graph *graph, uint64_t id) {
+  if (!graph || graph->kind != tenon_graph::kKind)
+    return "";
+  auto found = graph->graph.tensors.find(id);
+  return found == graph->graph.tensors.end() ? "" : found->second.name.c_str();
 }
 
 tenon_status tenon_graph_to_json(tenon_graph *graph, const char **text,

@@ -15,8 +15,10 @@ using namespace tenon::api;
 
 static std::atomic<uint64_t> nextPartitionId{0};
 
-static tenon_partition *makePartition(const graph::Graph &graph,
+static tenon_partition *makePartition(const tenon_graph &from,
                                       const Partition &part) {
+  const graph::Graph &graph = from.graph;
+  const Constants &constants = from.constants;
   auto made = std::make_unique<tenon_partition>();
   made->graph = extract(graph, part);
   made->id = nextPartitionId.fetch_add(1);
@@ -25,7 +27,9 @@ static tenon_partition *makePartition(const graph::Graph &graph,
   for (const graph::Op &op : made->graph.ops)
     made->ops.push_back(op.id);
   for (uint64_t id : part.inputs)
-    made->inputs.push_back(toApi(made->graph.tensor(id)));
+    if (!constants.find(id))
+      made->inputs.push_back(toApi(made->graph.tensor(id)));
+  made->constants = constants;
   for (uint64_t id : part.outputs)
     made->outputs.push_back(toApi(made->graph.tensor(id)));
   return made.release();
@@ -59,7 +63,7 @@ tenon_status tenon_graph_get_partitions(tenon_graph *graph,
                            " partitions, room is for " + std::to_string(room));
     std::vector<std::unique_ptr<tenon_partition>> made;
     for (const Partition &part : parts)
-      made.emplace_back(makePartition(graph->graph, part));
+      made.emplace_back(makePartition(*graph, part));
     for (size_t i = 0; i < made.size(); ++i)
       partitions[i] = made[i].release();
     return {};
@@ -84,7 +88,7 @@ tenon_status tenon_partition_create(const tenon_op *op,
     if (parts.empty())
       return errorList(ErrorCode::UnsupportedOp,
                        op->op.kind + " makes no partition");
-    *result = makePartition(single.graph, parts.front());
+    *result = makePartition(single, parts.front());
     return {};
   });
 }
@@ -158,7 +162,8 @@ bool isIgnored(const graph::Graph &graph, uint64_t id) {
 /// A partition's graph with the sizes and layouts that a caller asks for.
 class Request {
 public:
-  explicit Request(const tenon_partition &partition) : graph(partition.graph) {}
+  explicit Request(const tenon_partition &partition)
+      : graph(partition.graph), constants(partition.constants) {}
 
   Expected<graph::PreparedGraph> prepare(size_t numInputs,
                                          const tenon_logical_tensor *inputs,
@@ -200,7 +205,7 @@ private:
         return e;
     }
     for (uint64_t id : ports)
-      if (!seen.count(id))
+      if (!seen.count(id) && !constants.find(id))
         return errorList(ErrorCode::PortMismatch, "no logical tensor is given "
                                                   "for " +
                                                       what + " " +
@@ -289,6 +294,7 @@ private:
   }
 
   graph::Graph graph;
+  const Constants &constants;
   std::set<uint64_t> chosen; // layouts left to us
   std::set<uint64_t> opaque;
 };
@@ -321,7 +327,8 @@ tenon_status tenon_partition_compile(const tenon_partition *partition,
     auto code = compileCached(*graph, engine->state->currentOptions());
     if (!code)
       return code.errors();
-    *compiled = makeCompiled(*code, request.opaqueOutputs());
+    *compiled =
+        makeCompiled(*code, request.opaqueOutputs(), partition->constants);
     (*compiled)->ignored = partition->graph.ignoredInputs;
     return {};
   });

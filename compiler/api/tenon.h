@@ -366,6 +366,26 @@ TENON_API int32_t tenon_graph_is_finalized(const tenon_graph *graph);
 TENON_API tenon_status tenon_graph_from_json(const char *text, size_t length,
                                              const char *name,
                                              tenon_graph **graph);
+/**
+ * A finalized graph from a file: a graph (.json) or a model of ONNX (.onnx).
+ * The weights of a model are constants that need not be given to compile and
+ * execute, and tenon_partition_get_inputs leaves them out. They are views of
+ * the file, which stays mapped while the graph, a partition or a compiled
+ * partition of it exists, and must not be changed. Serialized code holds none
+ * of them. Errors: those of reading, of finalize, and of operators that are not
+ * known.
+ */
+TENON_API tenon_status tenon_graph_from_file(const char *path,
+                                             tenon_graph **graph);
+/**
+ * The id of the tensor that the model calls `name`: an input, an output or a
+ * weight. Errors: UnknownTensor.
+ */
+TENON_API tenon_status tenon_graph_find_tensor(const tenon_graph *graph,
+                                               const char *name, uint64_t *id);
+/** What the model calls a tensor, the graph's; "": nothing. */
+TENON_API const char *tenon_graph_get_tensor_name(const tenon_graph *graph,
+                                                  uint64_t id);
 /** The graph as such a text, NUL-terminated; the graph's until it is destroyed
  * or asked again, so by one thread at a time. */
 TENON_API tenon_status tenon_graph_to_json(tenon_graph *graph,

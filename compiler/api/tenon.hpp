@@ -371,6 +371,18 @@ public:
                                 &g.handle));
     return g;
   }
+  /// A graph (.json) or a model of ONNX (.onnx), with its weights.
+  static Graph fromFile(const std::string &path) {
+    Graph g(nullptr);
+    check(tenon_graph_from_file(path.c_str(), &g.handle));
+    return g;
+  }
+  /// The id of an input, an output or a weight of a model.
+  uint64_t find(const std::string &name) const {
+    uint64_t id = 0;
+    check(tenon_graph_find_tensor(handle, name.c_str(), &id));
+    return id;
+  }
   Graph &add(const Op &op) {
     check(tenon_graph_add_op(handle, op.get()));
     return *this;

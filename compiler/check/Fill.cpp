@@ -488,13 +488,18 @@ std::optional<Error> problemOf(const graph::LogicalTensor &edge) {
 
 } // namespace
 
-Expected<std::map<uint64_t, Tensor>> fillInputs(const graph::Graph &graph,
-                                                uint64_t seed, FillMode mode) {
+Expected<std::map<uint64_t, Tensor>>
+fillInputs(const graph::Graph &graph, uint64_t seed, FillMode mode,
+           const std::set<uint64_t> &given) {
   graph::Graph whole = graph;
   if (auto errors = completePorts(whole); !errors.empty())
     return errors;
   std::vector<Error> errors;
+  std::vector<uint64_t> filled;
   for (uint64_t id : whole.inputPorts)
+    if (!given.contains(id))
+      filled.push_back(id);
+  for (uint64_t id : filled)
     if (auto error = problemOf(whole.tensor(id)))
       errors.push_back(*error);
   if (!errors.empty())
@@ -503,13 +508,13 @@ Expected<std::map<uint64_t, Tensor>> fillInputs(const graph::Graph &graph,
   Readers readers(whole);
   auto fill = [&](int64_t magnitude) {
     std::map<uint64_t, Tensor> inputs;
-    for (uint64_t id : whole.inputPorts)
+    for (uint64_t id : filled)
       inputs.emplace(
           id, drawTensor(whole.tensor(id), readers.useOf(id), seed, magnitude));
     return inputs;
   };
   // The largest integers with which every output is exact.
-  if (mode == FillMode::semantic)
+  if (mode == FillMode::semantic && given.empty())
     for (int64_t magnitude : {8, 4, 2, 1}) {
       auto inputs = fill(magnitude);
       auto exact = exactEdges(whole, inputs);

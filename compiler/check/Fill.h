@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 namespace tenon::check {
 
@@ -40,9 +41,11 @@ enum class FillMode {
 /// Values for all inputs (input ports and tensors without a producer), already
 /// representable in their dtype.  The same graph, seed and mode give the same
 /// values on every machine; each tensor has its own random sequence.
+/// Inputs in `given` have values already and get none; then mode is real.
 /// Errors: UnknownShape, TooLarge (more than 2^28 elements), UnsupportedDType.
 Expected<std::map<uint64_t, reference::Tensor>>
 fillInputs(const graph::Graph &graph, uint64_t seed,
-           FillMode mode = FillMode::semantic);
+           FillMode mode = FillMode::semantic,
+           const std::set<uint64_t> &given = {});
 
 } // namespace tenon::check

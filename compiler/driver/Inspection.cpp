@@ -203,20 +203,23 @@ Expected<std::string> assemblyOf(const graph::PreparedGraph &graph,
   return assembly;
 }
 
-Expected<graph::Graph> loadGraph(const std::string &path) {
+Expected<Model> readModel(const std::string &path, const LoadOptions &options) {
   if (isAotFile(path))
     return fail(ErrorCode::BadOption,
                 path + ": is a compiled file, not a graph",
                 "run, bench and inspect take compiled files");
   if (!path.ends_with(".mlir"))
-    return loadModel(path);
-  auto text = readTextFile(path, LoadOptions().maxFileSize);
+    return loadModel(path, options);
+  auto text = readTextFile(path, options.maxFileSize);
   if (!text)
     return text.errors();
   Pipeline pipeline{Options()};
   if (auto errors = pipeline.parse(*text); !errors.empty())
     return errors;
-  return graph::fromMLIR(pipeline.module());
+  auto graph = graph::fromMLIR(pipeline.module());
+  if (!graph)
+    return graph.errors();
+  return Model{std::move(*graph), {}, {}};
 }
 
 } // namespace tenon

@@ -11,6 +11,7 @@
 
 #include "compiler/driver/Options.h"
 #include "compiler/driver/Target.h"
+#include "compiler/import/Load.h"
 #include "compiler/report/CompileReport.h"
 #include "dialects/graph/infer/Prepare.h"
 
@@ -140,8 +141,10 @@ Expected<bool> dumpPhases(const graph::PreparedGraph &graph,
 Expected<std::string> assemblyOf(const graph::PreparedGraph &graph,
                                  const Options &options);
 
-/// A graph from .json or .mlir (graph dialect) by file name extension.  Errors:
-/// those of reading and of the graph; BadOption for a compiled file.
-Expected<graph::Graph> loadGraph(const std::string &path);
+/// A graph from .json or .mlir (graph dialect), or a model from .onnx, by file
+/// name extension.  Errors: those of reading and of the graph; BadOption for a
+/// compiled file.
+Expected<Model> readModel(const std::string &path,
+                          const LoadOptions &options = {});
 
 } // namespace tenon

@@ -3,6 +3,7 @@
 #include "compiler/import/Load.h"
 
 #include "compiler/import/json/Json.h"
+#include "compiler/import/onnx/Load.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -64,21 +65,42 @@ Expected<std::string> readTextFile(const std::string &path,
   return text;
 }
 
-Expected<graph::Graph> loadModel(const std::string &path,
-                                 const LoadOptions &options) {
+static std::string extensionOf(const std::string &path) {
+  return std::filesystem::path(path).extension().string();
+}
+
+bool isOnnxFile(const std::string &path) {
+  return extensionOf(path) == ".onnx";
+}
+
+Expected<Model> loadModel(const std::string &path, const LoadOptions &options) {
   if (auto error = whyNoFile(path))
     return *error;
-  std::string extension = std::filesystem::path(path).extension().string();
-  if (extension != ".json")
+  if (isOnnxFile(path)) {
+    onnx::ImportOptions import;
+    import.numbers = options.bound;
+    import.shapes = options.shapes;
+    return onnx::loadModel(path, import);
+  }
+  if (!options.bound.empty()) {
+    Error error;
+    error.code = ErrorCode::BadOption;
+    error.message = path + ": only inputs of a model of ONNX are bound";
+    return error;
+  }
+  if (std::string extension = extensionOf(path); extension != ".json")
     return cannotRead(path, "unknown kind of model file \"" + extension + "\"",
-                      "graphs end in .json or .mlir, compiled files in .so, .o "
-                      "or .a");
+                      "models end in .onnx, graphs in .json or .mlir, compiled "
+                      "files in .so, .o or .a");
   Expected<std::string> text = readTextFile(path, options.maxFileSize);
   if (!text)
     return text.errors();
   json::JsonOptions jsonOptions;
   jsonOptions.strict = options.strict;
-  return json::readJson(*text, path, jsonOptions);
+  auto graph = json::readJson(*text, path, jsonOptions);
+  if (!graph)
+    return graph.errors();
+  return Model{std::move(*graph), {}, {}};
 }
 
 } // namespace tenon

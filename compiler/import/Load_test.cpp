@@ -16,15 +16,15 @@ std::string write(const char *name, const std::string &text) {
   return path;
 }
 
-ErrorCode codeOf(const Expected<graph::Graph> &g) {
+ErrorCode codeOf(const Expected<Model> &g) {
   return g ? ErrorCode::Internal : g.errors()[0].code;
 }
 
 TEST(Load, byExtension) {
   std::string text = R"({"graph": [{"id": 1, "kind": "Abs"}]})";
-  Expected<graph::Graph> g = loadModel(write("a.json", text));
+  Expected<Model> g = loadModel(write("a.json", text));
   ASSERT_TRUE(bool(g)) << str(g.errors());
-  EXPECT_EQ(g->ops.size(), 1u);
+  EXPECT_EQ(g->graph.ops.size(), 1u);
   EXPECT_EQ(codeOf(loadModel(write("a.txt", text))), ErrorCode::CannotRead);
   EXPECT_EQ(codeOf(loadModel(write("a", text))), ErrorCode::CannotRead);
 }
@@ -50,7 +50,7 @@ TEST(Load, sizeLimit) {
 
 TEST(Load, errorsNameTheFile) {
   std::string path = write("broken.json", "{\"graph\": [");
-  Expected<graph::Graph> g = loadModel(path);
+  Expected<Model> g = loadModel(path);
   ASSERT_FALSE(bool(g));
   EXPECT_EQ(g.errors()[0].code, ErrorCode::Syntax);
   EXPECT_NE(g.errors()[0].message.find("broken.json:1:"), std::string::npos);

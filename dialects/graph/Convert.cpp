@@ -71,6 +71,8 @@ DictionaryAttr Exporter::portAttrs(uint64_t id, bool isInput) {
   const LogicalTensor &tensor = graph.tensor(id);
   NamedAttrList attrs;
   attrs.append(kIdAttr, idAttr(id));
+  if (!tensor.name.empty())
+    attrs.append(kNameAttr, builder.getStringAttr(tensor.name));
   if (isInput && tensor.property != PropertyType::undef)
     attrs.append(kPropertyAttr, propertyAttr(id));
   if (isInput && !tensor.sizes.empty())
@@ -220,6 +222,7 @@ private:
   void readModule();
   void reserveIds();
   void addTensor(Value value);
+  void addPort(Value value, StringAttr name, std::vector<uint64_t> &ports);
   void importOp(Operation *op);
   bool isGraphOp(Operation *op);
 
@@ -318,18 +321,33 @@ void Importer::importOp(Operation *op) {
   graph.ops.push_back(std::move(plain.op));
 }
 
+void Importer::addPort(Value value, StringAttr name,
+                       std::vector<uint64_t> &ports) {
+  uint64_t id = ids.lookup(value);
+  ports.push_back(id);
+  auto tensor = graph.tensors.find(id);
+  if (name && tensor != graph.tensors.end())
+    tensor->second.name = name.str();
+}
+
 Expected<Graph> Importer::run() {
   readModule();
   reserveIds();
-  for (Value arg : function.getArguments()) {
+  for (BlockArgument arg : function.getArguments()) {
     addTensor(arg);
-    graph.inputPorts.push_back(ids.lookup(arg));
+    addPort(
+        arg,
+        function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr),
+        graph.inputPorts);
   }
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator())
     importOp(&op);
-  for (Value value : body.getTerminator()->getOperands())
-    graph.outputPorts.push_back(ids.lookup(value));
+  for (OpOperand &use : body.getTerminator()->getOpOperands())
+    addPort(use.get(),
+            function.getResultAttrOfType<StringAttr>(use.getOperandNumber(),
+                                                     kNameAttr),
+            graph.outputPorts);
   if (!errors.empty())
     return errors;
   return std::move(graph);

@@ -62,6 +62,9 @@ using Dims = std::vector<int64_t>;
 /// empty when unknown or when the tensor is dense row-major by default.
 struct LogicalTensor {
   uint64_t id = 0;
+  /// What users call it: inputs, outputs and weights of a model have names.
+  /// Several may have one name, and most have none.
+  std::string name;
   DType dtype = DType::undef;
   std::optional<Dims> shape;
   Dims strides;

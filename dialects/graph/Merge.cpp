@@ -89,6 +89,11 @@ std::string mergeTensor(LogicalTensor &known, const LogicalTensor &other) {
   else if (other.dtype != DType::undef && other.dtype != known.dtype)
     return both("dtype", name(known.dtype), name(other.dtype));
 
+  if (known.name.empty())
+    known.name = other.name;
+  else if (!other.name.empty() && other.name != known.name)
+    return both("name", known.name, other.name);
+
   if (known.sizes.empty())
     known.sizes = other.sizes;
   else if (!other.sizes.empty() && other.sizes != known.sizes)

@@ -14,6 +14,8 @@ namespace tenon::graph {
 
 /// On operations and arguments and results of the function: its id, ui64.
 inline constexpr llvm::StringLiteral kIdAttr = "graph.id";
+/// On arguments and results of the function: LogicalTensor::name; absent: none.
+inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
 /// On operations: one id per result; the bits of uint64_t.
 inline constexpr llvm::StringLiteral kResultIdsAttr = "graph.result_ids";
 /// On arguments: "variable", "constant" or "host_scalar"; absent: undef.

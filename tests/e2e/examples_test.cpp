@@ -16,9 +16,9 @@ std::string path(std::string_view name) {
 }
 
 TEST_P(Example, AgreesWithTheEvaluator) {
-  auto graph = loadGraph(path(GetParam()));
-  ASSERT_TRUE(graph) << str(graph.errors());
-  auto oracle = Oracle::make(*graph);
+  auto model = readModel(path(GetParam()));
+  ASSERT_TRUE(model) << str(model.errors());
+  auto oracle = Oracle::make(model->graph);
   ASSERT_TRUE(oracle) << str(oracle.errors());
   for (const RunConfig &s : allConfigs())
     EXPECT_TRUE(checkGraph(*oracle, s))
@@ -40,9 +40,9 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(DynamicBatch, OneCompilationServesAllBatches) {
-  auto graph = loadGraph(path("mlp/mlp_dynamic.json"));
-  ASSERT_TRUE(graph) << str(graph.errors());
-  auto model = Compiled::compile(*graph, Options());
+  auto read = readModel(path("mlp/mlp_dynamic.json"));
+  ASSERT_TRUE(read) << str(read.errors());
+  auto model = Compiled::compile(read->graph, Options());
   ASSERT_TRUE(model) << str(model.errors());
   for (int64_t batch : {1, 7, 64}) {
     graph::Graph g = (*model)->graph();

@@ -51,7 +51,7 @@ Expected<std::vector<Part>> partsOf(const LoadedModel &model,
 }
 
 int bench(const BenchArgs &args) {
-  auto model = loadModel(args.model.path);
+  auto model = loadModel(args.model);
   if (!model)
     return fail(model.errors());
   auto prepared = prepareLoaded(*model, args.model.overrides);

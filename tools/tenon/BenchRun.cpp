@@ -209,6 +209,7 @@ private:
   std::vector<Error> makeBuffers();
   std::vector<Error> timeRuns();
   std::vector<Error> profileRuns();
+  Constants constants;
   void findBounds();
   const Buffers &buffersOf(size_t run) const {
     return buffers[run % buffers.size()];
@@ -263,15 +264,15 @@ std::vector<Error> BenchRun::compileUnfused() {
 
 std::vector<Error> BenchRun::makeBuffers() {
   const Graph &graph = prepared.runGraph;
-  auto values = check::fillInputs(graph, args.exec.seed);
+  constants = model.constants;
+  addWeights(*compiled, graph, constants);
+  auto values = makeInputs(graph, args.exec.seed, {}, constants);
   if (!values)
     return values.errors();
-  if (auto taken = takeWeights(*compiled, graph, *values); !taken)
-    return taken.errors();
   int64_t cache = lastLevelBytes();
   size_t count = 1;
   for (size_t i = 0; i < count; ++i) {
-    auto made = Buffers::create(*compiled, graph, *values);
+    auto made = Buffers::create(*compiled, graph, *values, constants);
     if (!made)
       return made.errors();
     buffers.push_back(std::move(*made));

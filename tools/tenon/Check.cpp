@@ -304,6 +304,10 @@ int CheckCommand::run() {
   double memory = args.memoryGiB > 0 ? args.memoryGiB * 0x1p30
                                      : 0.75 * physical / args.jobs;
   settings.options = args.model.options;
+  if (auto loading = loadOptionsOf(args.model, settings.inputs))
+    settings.loading = std::move(*loading);
+  else
+    return fail(loading.errors());
   settings.seed = args.seed;
   settings.evalThreads = args.evalThreads;
   settings.memory = memory;

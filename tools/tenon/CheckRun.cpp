@@ -72,6 +72,7 @@ private:
   CheckOutcome outcome;
   std::string flags; // of the configuration at work
   Prepared prepared;
+  Constants constants;
   TensorMap values;
   std::optional<Oracle> oracle;
   // One at a time: configurations of one schedule follow each other.
@@ -121,12 +122,13 @@ bool Checker::prepareRun() {
     return false;
   }
   note("loading");
-  auto model = loadGraph(run.path);
+  auto model = readModel(run.path, settings.loading);
   if (!model) {
     blame(Stage::load, model.errors());
     return false;
   }
-  auto result = prepare(run.path, *model, run.overrides, settings.inputs);
+  constants = std::move(model->constants);
+  auto result = prepare(run.path, model->graph, run.overrides, settings.inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;
@@ -149,7 +151,8 @@ bool Checker::prepareRun() {
 }
 
 bool Checker::makeValues() {
-  auto made = makeInputs(prepared.runGraph, settings.seed, settings.inputs);
+  auto made =
+      makeInputs(prepared.runGraph, settings.seed, settings.inputs, constants);
   if (!made) {
     // What the graph wants cannot be filled in; what the user gives is wrong.
     blame(settings.inputs.empty() ? Stage::evaluate : Stage::load,
@@ -179,8 +182,14 @@ Compiled *Checker::compileFor(const std::string &schedule) {
 
 bool Checker::evaluateReference() {
   note(kEvaluatingNote);
-  auto created = Oracle::create(prepared.runGraph, values, settings.options,
-                                settings.evalThreads);
+  TensorMap all = values;
+  if (auto errors = addValues(prepared.runGraph, constants, all);
+      !errors.empty()) {
+    blame(Stage::load, errors);
+    return false;
+  }
+  auto created = Oracle::create(prepared.runGraph, std::move(all),
+                                settings.options, settings.evalThreads);
   if (!created) {
     blame(Stage::evaluate, created.errors());
     return false;
@@ -201,7 +210,7 @@ void Checker::checkConfiguration(const Configuration &configuration) {
       Execution::create(configuration.threads, configuration.callerPool);
   if (!execution)
     return blame(Stage::execute, execution.errors());
-  auto buffers = Buffers::create(*code, prepared.runGraph, values);
+  auto buffers = Buffers::create(*code, prepared.runGraph, values, constants);
   if (!buffers)
     return blame(Stage::execute, buffers.errors());
   Executor &executor = *execution->executor;

@@ -45,6 +45,7 @@ struct CheckRun {
 
 struct CheckSettings {
   Options options;
+  LoadOptions loading;
   uint64_t seed = 1;
   std::vector<TensorSpec> inputs; // filled from seed are those not named
   int evalThreads = 1;

@@ -34,6 +34,8 @@ struct CompileArgs {
 
 /// "fc1.weights", or "t7" for a tensor that has no name.
 std::string nameOf(const Graph &graph, uint64_t id) {
+  if (const std::string &name = graph.tensor(id).name; !name.empty())
+    return name;
   std::string text = describeTensor(graph, id);
   size_t open = text.find(" (");
   return open == text.npos ? "t" + text
@@ -55,6 +57,7 @@ private:
 
   const CompileArgs &args;
   graph::PreparedGraph graph;
+  Constants constants; // of the model
   AotRequest request;
 };
 
@@ -139,6 +142,10 @@ Expected<bool> CompileCommand::addConstant(const TensorSpec &spec,
 }
 
 Expected<bool> CompileCommand::addConstants() {
+  for (uint64_t id : graph->inputPorts)
+    if (const auto *bytes = constants.find(id))
+      request.constants[id] = std::string(
+          reinterpret_cast<const char *>(bytes->data()), bytes->size());
   if (args.fill) {
     auto values = check::fillInputs(*graph, args.seed);
     if (!values)
@@ -206,7 +213,8 @@ int CompileCommand::run() {
   auto loaded = loadForInspection(args.model);
   if (!loaded)
     return fail(loaded.errors());
-  graph = std::move(*loaded);
+  graph = std::move(loaded->graph);
+  constants = std::move(loaded->constants);
   for (auto step :
        {&CompileCommand::chooseOutput, &CompileCommand::choosePrefix,
         &CompileCommand::addConstants})

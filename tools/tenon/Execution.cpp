@@ -26,8 +26,12 @@ static Error makeError(ErrorCode code, std::string message) {
 }
 
 Expected<TensorMap> makeInputs(const Graph &graph, uint64_t seed,
-                               const std::vector<TensorSpec> &specs) {
-  auto values = check::fillInputs(graph, seed);
+                               const std::vector<TensorSpec> &specs,
+                               const Constants &given) {
+  std::set<uint64_t> ids;
+  for (const auto &[id, bytes] : given.all())
+    ids.insert(id);
+  auto values = check::fillInputs(graph, seed, check::FillMode::semantic, ids);
   if (!values)
     return values;
   std::vector<Error> errors;
@@ -38,8 +42,10 @@ Expected<TensorMap> makeInputs(const Graph &graph, uint64_t seed,
       continue;
     }
     if (!values->count(*id)) {
-      errors.push_back(badOption("--input: " + describeTensor(graph, *id) +
-                                 " is no input of the graph"));
+      errors.push_back(badOption(
+          "--input: " + describeTensor(graph, *id) +
+          (given.find(*id) ? " is a constant of the model, which has its values"
+                           : " is no input of the graph")));
       continue;
     }
     if (spec.source == TensorSpec::Source::fill)
@@ -53,6 +59,22 @@ Expected<TensorMap> makeInputs(const Graph &graph, uint64_t seed,
   if (!errors.empty())
     return errors;
   return values;
+}
+
+std::vector<Error> addValues(const Graph &graph, const Constants &given,
+                             TensorMap &values) {
+  for (uint64_t id : graph.inputPorts) {
+    const auto *bytes = given.find(id);
+    if (!bytes || values.contains(id))
+      continue;
+    const LogicalTensor &tensor = graph.tensor(id);
+    auto value = reference::fromMemory(
+        tensor.dtype, *tensor.shape, stridesFor(tensor, *tensor.shape), *bytes);
+    if (!value)
+      return value.errors();
+    values.emplace(id, std::move(*value));
+  }
+  return {};
 }
 
 Expected<Execution> Execution::create(int threads, bool callerPool,
@@ -93,11 +115,20 @@ Expected<TensorBuffer> bufferOf(const LogicalTensor &tensor,
 }
 
 Expected<Buffers> Buffers::create(const Compiled &compiled, const Graph &graph,
-                                  const TensorMap &values) {
+                                  const TensorMap &values,
+                                  const Constants &given) {
   Buffers buffers;
   std::map<uint64_t, graph::Dims> inputShapes;
   for (uint64_t id : graph.inputPorts) {
     auto found = values.find(id);
+    if (const auto *bytes = given.find(id); bytes && found == values.end()) {
+      // Nobody writes to inputs.
+      HostTensor view = {const_cast<std::byte *>(bytes->data()),
+                         *graph.tensor(id).shape};
+      inputShapes[id] = view.shape;
+      buffers.inputViews[id] = buffers.constantViews[id] = view;
+      continue;
+    }
     if (found == values.end())
       return makeError(ErrorCode::UnknownTensor,
                        "there is no data for input " + std::to_string(id));

@@ -9,6 +9,7 @@
 
 #include "compiler/check/Reference.h"
 #include "compiler/driver/Session.h"
+#include "compiler/import/Model.h"
 #include "dialects/graph/reference/Tensor.h"
 #include "tools/tenon/Pool.h"
 #include "tools/tenon/Tensors.h"
@@ -21,11 +22,16 @@ namespace tenon::cli {
 
 using TensorMap = std::map<uint64_t, reference::Tensor>;
 
-/// Values of all inputs of `graph`: what `specs` ask for, and filled from
-/// `seed` where they ask for nothing.  Errors: those of check::fillInputs,
-/// resolveTensor and makeTensor; BadOption for a tensor that is no input.
+/// Values of all inputs of `graph` but those in `given`: what `specs` ask for,
+/// and filled from `seed` where they ask for nothing.  Errors: those of
+/// check::fillInputs, resolveTensor and makeTensor; BadOption for a tensor that
+/// is no input, or that has values.
 Expected<TensorMap> makeInputs(const graph::Graph &graph, uint64_t seed,
-                               const std::vector<TensorSpec> &specs);
+                               const std::vector<TensorSpec> &specs,
+                               const Constants &given = {});
+/// Adds the values of `given` that `graph` reads. Errors: BadTensorData.
+std::vector<Error> addValues(const graph::Graph &graph, const Constants &given,
+                             TensorMap &values);
 
 /// An executor with what it needs to live.
 struct Execution {
@@ -49,10 +55,12 @@ Expected<TensorBuffer> bufferOf(const graph::LogicalTensor &tensor,
 class Buffers {
 public:
   /// Inputs hold `values`.  `graph` is what is executed: static shapes of
-  /// inputs.  Shapes of outputs that it lacks come from `compiled`.
+  /// inputs.  Shapes of outputs that it lacks come from `compiled`. Constants
+  /// in `given`, which must outlive this, are not copied.
   static Expected<Buffers> create(const Compiled &compiled,
                                   const graph::Graph &graph,
-                                  const TensorMap &values);
+                                  const TensorMap &values,
+                                  const Constants &given = {});
 
   /// All input ports, the constant ones too.
   const HostTensors &inputs() const { return inputViews; }

@@ -321,12 +321,13 @@ void ExplainCommand::printJson(const report::Explainer &explainer) const {
 }
 
 int ExplainCommand::run() {
-  auto graph = loadForInspection(args.model);
-  if (!graph)
-    return fail(graph.errors());
-  if (!args.op.empty() && opsNamed(**graph, args.op).empty())
-    return fail(unknownOp(**graph, "--op", args.op));
-  auto made = Compiled::compile(*graph, args.model.options, &compileReport);
+  auto model = loadForInspection(args.model);
+  if (!model)
+    return fail(model.errors());
+  const graph::PreparedGraph &graph = model->graph;
+  if (!args.op.empty() && opsNamed(*graph, args.op).empty())
+    return fail(unknownOp(*graph, "--op", args.op));
+  auto made = Compiled::compile(graph, args.model.options, &compileReport);
   if (!made)
     return fail(made.errors());
   compiled = std::move(*made);

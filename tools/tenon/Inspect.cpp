@@ -336,7 +336,7 @@ int InspectCommand::run() {
     auto loaded = loadForInspection(args.model);
     if (!loaded)
       return fail(loaded.errors());
-    prepared = std::move(*loaded);
+    prepared = std::move(loaded->graph);
     graph = *prepared;
   } else if (args.graph || args.fusion || args.memory || args.stats ||
              args.assembly || !args.report.empty() ||

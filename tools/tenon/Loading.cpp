@@ -8,8 +8,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstring>
-
 namespace tenon::cli {
 
 using graph::Graph;
@@ -24,11 +22,12 @@ void addArtefactOptions(CLI::App &app, AotLoadOptions &options) {
       ->group(group);
 }
 
-Expected<LoadedModel> loadModel(const std::string &path) {
+Expected<LoadedModel> loadModel(const ModelArgs &args,
+                                const std::vector<TensorSpec> &inputs) {
   LoadedModel model;
-  model.path = path;
-  if (isAotFile(path)) {
-    auto file = readAotFile(path);
+  model.path = args.path;
+  if (isAotFile(args.path)) {
+    auto file = readAotFile(args.path);
     if (!file)
       return file.errors();
     model.graph = file->graph;
@@ -36,10 +35,14 @@ Expected<LoadedModel> loadModel(const std::string &path) {
     printRemarks(model.graph);
     return model;
   }
-  auto graph = loadGraph(path);
-  if (!graph)
-    return graph.errors();
-  model.graph = std::move(*graph);
+  auto options = loadOptionsOf(args, inputs);
+  if (!options)
+    return options.errors();
+  auto read = readModel(args.path, *options);
+  if (!read)
+    return read.errors();
+  model.graph = std::move(read->graph);
+  model.constants = std::move(read->constants);
   printRemarks(model.graph);
   return model;
 }
@@ -75,24 +78,18 @@ compileOrLoad(const LoadedModel &model, const Prepared &prepared,
   return loadAotFile(*model.file, loadOptions);
 }
 
-Expected<bool> takeWeights(const Compiled &compiled, const Graph &graph,
-                           TensorMap &values) {
+void addWeights(const Compiled &compiled, const Graph &graph,
+                Constants &constants) {
   for (uint64_t id : graph.inputPorts) {
     const void *weight = compiled.weight(id);
     if (!weight)
       continue;
     const graph::LogicalTensor &tensor = graph.tensor(id);
-    auto buffer = TensorBuffer::allocate(tensor.dtype, *tensor.shape,
-                                         stridesFor(tensor, *tensor.shape));
-    if (!buffer)
-      return buffer.errors();
-    std::memcpy(buffer->data(), weight, buffer->bytes());
-    auto value = buffer->read();
-    if (!value)
-      return value.errors();
-    values[id] = std::move(*value);
+    int64_t bytes = reference::spannedBytes(tensor.dtype, *tensor.shape,
+                                            stridesFor(tensor, *tensor.shape));
+    constants.add(id, {static_cast<const std::byte *>(weight),
+                       static_cast<size_t>(bytes)});
   }
-  return true;
 }
 
 } // namespace tenon::cli

@@ -21,12 +21,15 @@ void addArtefactOptions(CLI::App &app, AotLoadOptions &options);
 struct LoadedModel {
   std::string path;
   graph::Graph graph;
+  /// Values of its constants, if it has them.
+  Constants constants;
   /// What it was read from, when it is compiled already.
   std::optional<AotFile> file;
 };
 
-/// Errors: those of loadGraph and readAotFile.
-Expected<LoadedModel> loadModel(const std::string &path);
+/// Errors: those of loadOptionsOf, readModel and readAotFile.
+Expected<LoadedModel> loadModel(const ModelArgs &args,
+                                const std::vector<TensorSpec> &inputs = {});
 
 /// As prepare; BadOption for changes that a compiled file cannot follow.
 Expected<Prepared> prepareLoaded(const LoadedModel &model,
@@ -39,8 +42,8 @@ compileOrLoad(const LoadedModel &model, const Prepared &prepared,
               const Options &options, const AotLoadOptions &loadOptions,
               CompileReport *report);
 
-/// Puts the values of constants that came with the code in place of others.
-Expected<bool> takeWeights(const Compiled &compiled, const graph::Graph &graph,
-                           TensorMap &values);
+/// Adds the values of constants that came with the code, as views of it.
+void addWeights(const Compiled &compiled, const graph::Graph &graph,
+                Constants &constants);
 
 } // namespace tenon::cli

@@ -78,6 +78,11 @@ void addCompilerOptions(CLI::App &app, Options &options) {
 void addModelOptions(CLI::App &app, ModelArgs &args, bool required,
                      const char *model) {
   app.add_option("model", args.path, model)->required(required);
+  app.add_option("--bind", args.bound,
+                 "NAME=NUMBERS: an input of a model that is the same in all "
+                 "executions, so that what depends on it is computed now")
+      ->allow_extra_args(false)
+      ->group("Changes to the model");
   addOverrideOptions(app, args.overrides);
   addCompilerOptions(app, args.options);
 }
@@ -295,9 +300,11 @@ std::vector<Error> unknownInputs(const Graph &graph) {
     error.code = ErrorCode::UnknownShape;
     error.message = "input " + describeTensor(graph, id) + " is " +
                     report::typeText(graph.tensor(id));
+    std::string name = graph.tensor(id).name.empty() ? std::to_string(id)
+                                                     : graph.tensor(id).name;
     error.hint =
         "give its size with --mb=N, --in-shapes=" + std::to_string(id) +
-        ":SHAPE or --input " + std::to_string(id) + "=SHAPExDTYPE";
+        ":SHAPE or --input " + name + "=SHAPExDTYPE";
     errors.push_back(std::move(error));
   }
   return errors;
@@ -321,15 +328,45 @@ void dropIgnored(const Graph &graph, std::vector<TensorSpec> &specs) {
   });
 }
 
-Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args) {
-  Expected<Graph> model = loadGraph(args.path);
+Expected<LoadOptions> loadOptionsOf(const ModelArgs &args,
+                                    const std::vector<TensorSpec> &inputs) {
+  LoadOptions options;
+  for (const TensorSpec &spec : inputs)
+    if (spec.shape)
+      options.shapes[spec.name] = *spec.shape;
+  for (const std::string &text : args.bound) {
+    size_t equals = text.find('=');
+    bool isGood = equals != text.npos && equals > 0;
+    std::vector<double> numbers;
+    for (const std::string &piece :
+         splitText(isGood ? text.substr(equals + 1) : "", ',')) {
+      char *end = nullptr;
+      numbers.push_back(std::strtod(piece.c_str(), &end));
+      isGood &= !piece.empty() && *end == 0;
+    }
+    if (!isGood || numbers.empty())
+      return badOption("--bind: \"" + text + "\" is no name with numbers",
+                       "--bind=sr=16000, --bind=axes=1,2");
+    options.bound[text.substr(0, equals)] = std::move(numbers);
+  }
+  return options;
+}
+
+Expected<InspectedModel> loadForInspection(const ModelArgs &args) {
+  Expected<LoadOptions> options = loadOptionsOf(args);
+  if (!options)
+    return options.errors();
+  Expected<Model> model = readModel(args.path, *options);
   if (!model)
     return model.errors();
-  printRemarks(*model);
+  printRemarks(model->graph);
   Expected<Overrides> overrides = parseOverrides(args.overrides);
   if (!overrides)
     return overrides.errors();
-  return applyTo(args.path, std::move(*model), *overrides);
+  auto graph = applyTo(args.path, std::move(model->graph), *overrides);
+  if (!graph)
+    return graph.errors();
+  return InspectedModel{std::move(*graph), std::move(model->constants)};
 }
 
 } // namespace tenon::cli

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "compiler/driver/Options.h"
+#include "compiler/import/Load.h"
 #include "compiler/import/Overrides.h"
 #include "tools/tenon/Cli.h"
 #include "tools/tenon/Tensors.h"
@@ -17,6 +18,7 @@ namespace tenon::cli {
 
 struct ModelArgs {
   std::string path;
+  std::vector<std::string> bound; // NAME=NUMBERS
   OverrideText overrides;
   Options options;
 };
@@ -27,9 +29,11 @@ struct ExecArgs {
   uint64_t seed = 1;
 };
 
-inline constexpr const char *kGraphFile = "graph, a .json or .mlir file";
+inline constexpr const char *kGraphFile =
+    "model or graph, an .onnx, .json or .mlir file";
 inline constexpr const char *kGraphOrCompiledFile =
-    "graph, a .json or .mlir file, or a file that compile wrote";
+    "model or graph, an .onnx, .json or .mlir file, or a file that compile "
+    "wrote";
 
 /// `required`: without a file the command line is wrong. `model` says what
 /// file that is.
@@ -72,13 +76,21 @@ Expected<Prepared> prepare(const std::string &path, const graph::Graph &model,
                            const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs = {});
 
+/// What `--bind` says, and the shapes of `inputs` by name. Errors: BadOption.
+Expected<LoadOptions> loadOptionsOf(const ModelArgs &args,
+                                    const std::vector<TensorSpec> &inputs = {});
+
 /// The input ports with unknown dims, as an error that says how to give them;
 /// empty when there are none.
 std::vector<Error> unknownInputs(const graph::Graph &graph);
 
-/// `model` with exactly one set of overrides, unknown dims kept: for what needs
-/// no execution.
-Expected<graph::PreparedGraph> loadForInspection(const ModelArgs &args);
+/// A model with exactly one set of overrides, unknown dims kept.
+struct InspectedModel {
+  graph::PreparedGraph graph;
+  Constants constants;
+};
+/// For what needs no execution.
+Expected<InspectedModel> loadForInspection(const ModelArgs &args);
 
 /// Says on stderr which inputs are ignored.
 void printRemarks(const graph::Graph &graph);

@@ -49,7 +49,6 @@ public:
 private:
   bool parseSpecs();
   bool compile(const Prepared &prepared);
-  bool giveWeights(const Graph &graph, TensorMap &values);
   void runOnce(const Prepared &prepared);
   void printVersion(const Graph &graph) const;
   void writeOutputs(const Graph &graph, const TensorMap &results);
@@ -179,21 +178,6 @@ bool RunCommand::compile(const Prepared &prepared) {
   return true;
 }
 
-/// Constants that came with the code have the values they came with.
-bool RunCommand::giveWeights(const Graph &graph, TensorMap &values) {
-  for (const TensorSpec &spec : inputs)
-    if (auto id = resolveTensor(graph, spec.name);
-        id && compiled->weight(*id)) {
-      report({badOption("--input: " + describeTensor(graph, *id) +
-                        " is a constant of the compiled file")});
-      return false;
-    }
-  auto taken = takeWeights(*compiled, graph, values);
-  if (!taken)
-    report(taken.errors());
-  return bool(taken);
-}
-
 /// Which code was executed, if there is some for likely sizes.
 void RunCommand::printVersion(const Graph &graph) const {
   if (!tenon_model_get_info(compiled->model())->num_versions)
@@ -270,6 +254,8 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
                 2e-9 * flops, bytesText(bytes).c_str());
     return;
   }
+  if (auto errors = addValues(graph, model.constants, values); !errors.empty())
+    return report(errors);
   auto oracle = Oracle::create(graph, std::move(values), args.model.options,
                                args.exec.threads);
   if (!oracle) {
@@ -301,12 +287,13 @@ void RunCommand::runOnce(const Prepared &prepared) {
   const Graph &graph = prepared.runGraph;
   if (auto unknown = unknownInputs(graph); !unknown.empty())
     return report(unknown);
-  auto values = makeInputs(graph, args.exec.seed, inputs);
+  if (!compile(prepared))
+    return;
+  addWeights(*compiled, graph, model.constants);
+  auto values = makeInputs(graph, args.exec.seed, inputs, model.constants);
   if (!values)
     return report(values.errors());
-  if (!compile(prepared) || !giveWeights(graph, *values))
-    return;
-  auto buffers = Buffers::create(*compiled, graph, *values);
+  auto buffers = Buffers::create(*compiled, graph, *values, model.constants);
   if (!buffers)
     return report(buffers.errors());
   Executor &executor = *execution.executor;
@@ -344,7 +331,7 @@ void RunCommand::runOnce(const Prepared &prepared) {
 int RunCommand::run() {
   if (!parseSpecs())
     return code;
-  auto loaded = loadModel(args.model.path);
+  auto loaded = loadModel(args.model, inputs);
   if (!loaded)
     return fail(loaded.errors());
   model = std::move(*loaded);

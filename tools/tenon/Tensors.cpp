@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Tensors.h"
 
+#include "compiler/import/MappedFile.h"
+#include "compiler/import/onnx/Elements.h"
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/reference/Numeric.h"
 #include "dialects/support/Text.h"
@@ -139,8 +141,12 @@ static std::string roleOf(std::span<const graph::ValueInfo> values, size_t i) {
   return value.variadic ? role + std::to_string(i) : role;
 }
 
-/// Calls `visit(name, id)` for every readable name until it returns true.
+/// Calls `visit(name, id)` for every readable name until it returns true: first
+/// those that the model gives its tensors.
 template <typename Fn> static void forEachName(const Graph &graph, Fn visit) {
+  for (const auto &[id, tensor] : graph.tensors)
+    if (!tensor.name.empty() && visit(tensor.name, id))
+      return;
   for (const Op &op : graph.ops) {
     const graph::OpInfo *info = graph::lookupOp(op.kind);
     if (!info || op.name.empty())
@@ -157,10 +163,14 @@ template <typename Fn> static void forEachName(const Graph &graph, Fn visit) {
 }
 
 Expected<uint64_t> resolveTensor(const Graph &graph, std::string_view name) {
+  std::optional<uint64_t> found;
+  // Names of a model may be numbers: they are not ids.
+  for (const auto &[known, tensor] : graph.tensors)
+    if (!tensor.name.empty() && tensor.name == name)
+      return known;
   std::optional<int64_t> id = parseInteger(name);
   if (id && *id >= 0 && graph.tensors.count(static_cast<uint64_t>(*id)))
     return static_cast<uint64_t>(*id);
-  std::optional<uint64_t> found;
   std::vector<std::string> names;
   forEachName(graph, [&](const std::string &candidate, uint64_t candidateId) {
     if (candidate == name)
@@ -185,6 +195,9 @@ Expected<uint64_t> resolveTensor(const Graph &graph, std::string_view name) {
 }
 
 std::string describeTensor(const Graph &graph, uint64_t id) {
+  if (auto found = graph.tensors.find(id);
+      found != graph.tensors.end() && !found->second.name.empty())
+    return found->second.name;
   std::string text;
   forEachName(graph, [&](const std::string &name, uint64_t candidate) {
     if (candidate == id)
@@ -243,10 +256,30 @@ static bool holds(DType dtype, const Tensor &tensor, int64_t i) {
   return v >= range.min && v <= range.max && v == std::floor(v);
 }
 
+/// A tensor of ONNX's test data, and its type as files of arrays call it.
+static Expected<Tensor> readPb(const std::string &path, std::string *type) {
+  auto file = MappedFile::open(path);
+  if (!file)
+    return file.errors();
+  auto proto = onnx::parseTensor((*file)->bytes());
+  auto read = proto ? onnx::readElements(*proto, onnx::Doubles::asFloats)
+                    : Expected<Tensor>(proto.errors());
+  if (!read) {
+    Error error = read.errors().front();
+    error.code = ErrorCode::BadTensorData;
+    error.message = path + ": " + error.message;
+    return error;
+  }
+  *type = npyTypeFor(read->dtype);
+  return read;
+}
+
 static Expected<Tensor> readFile(const TensorSpec &spec,
                                  const graph::LogicalTensor &tensor) {
   std::string type;
-  Expected<Tensor> read = readNpy(spec.path, &type);
+  Expected<Tensor> read = spec.path.ends_with(".pb")
+                              ? readPb(spec.path, &type)
+                              : readNpy(spec.path, &type);
   if (!read)
     return read;
   if (std::string wanted = npyTypeFor(tensor.dtype);

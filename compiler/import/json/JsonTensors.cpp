@@ -42,11 +42,11 @@ private:
   TensorText &result;
   LogicalTensor &t;
   Reporter &reporter;
-  std::optional<Value> values[6];
+  std::optional<Value> values[7];
 };
 
-constexpr std::string_view kKeys[] = {"id",     "dtype",       "shape",
-                                      "stride", "layout_type", "property_type"};
+constexpr std::string_view kKeys[] = {
+    "id", "dtype", "shape", "stride", "layout_type", "property_type", "name"};
 
 void TensorReader::dtype(Value v) {
   if (v.kind() != Kind::string)
@@ -189,7 +189,7 @@ bool TensorReader::read(Value object) {
       reporter.repeatedKey(v, &op, key);
     slot = v;
   });
-  auto &[id, type, shape, stride, layoutType, propertyType] = values;
+  auto &[id, type, shape, stride, layoutType, propertyType, name] = values;
   if (!id) {
     reporter.report(ErrorCode::MissingKey, object, &op,
                     "a logical tensor has no \"id\"");
@@ -208,6 +208,10 @@ bool TensorReader::read(Value object) {
     layout(*layoutType);
   if (propertyType)
     property(*propertyType);
+  if (name && name->kind() == Kind::string)
+    t.name = name->text();
+  else if (name)
+    reporter.wrongType(*name, &op, "\"name\" of " + what(), "a string");
   std::optional<Dims> strides;
   if (stride)
     strides = dims(*stride, "stride", ErrorCode::BadStride);

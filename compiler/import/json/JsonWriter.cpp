@@ -125,6 +125,10 @@ void Writer::tensor(const LogicalTensor &t) {
   const Dims unknown{kUnknownDim};
   out += "{\"id\": ";
   number(t.id);
+  if (!t.name.empty()) {
+    out += ", \"name\": ";
+    text(t.name);
+  }
   out += ", \"dtype\": ";
   text(name(t.dtype));
   out += ", \"shape\": ";

@@ -29,6 +29,20 @@ graph::DType Builder::dtypeOf(DataType type) {
   return dtype.value_or(graph::DType::f32);
 }
 
+/// `dims` with the numbers that `expressions` have in trial `k`; an empty one
+/// has none.
+static graph::Dims numbersIn(SizeTrials &trials, graph::Dims dims,
+                             const std::vector<std::string> &expressions,
+                             size_t k) {
+  for (size_t i = 0; i < dims.size() && i < expressions.size(); ++i) {
+    if (dims[i] != graph::kUnknownDim || expressions[i].empty())
+      continue;
+    if (auto numbers = trials.numbersOf(expressions[i]))
+      dims[i] = (*numbers)[k].value_or(graph::kUnknownDim);
+  }
+  return dims;
+}
+
 Value Builder::newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                          graph::PropertyType property) {
   graph::Dims known = shape.value_or(graph::Dims{});
@@ -46,15 +60,33 @@ Value Builder::newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
   return lastValue;
 }
 
-Value Builder::input(graph::DType dtype, std::optional<graph::Dims> shape) {
-  inputs.push_back(
-      newTensor(dtype, std::move(shape), graph::PropertyType::variable));
+Value Builder::input(std::string name, graph::DType dtype,
+                     std::optional<Sizes> shape) {
+  std::optional<graph::Dims> known;
+  std::vector<std::string> expressions;
+  if (shape) {
+    known.emplace();
+    for (const Size &size : *shape) {
+      known->push_back(size.number);
+      expressions.push_back(size.isKnown() ? std::to_string(size.number)
+                                           : size.expression);
+    }
+  }
+  inputs.push_back(newTensor(dtype, known, graph::PropertyType::variable));
+  graph::LogicalTensor &tensor = graph.tensors.at(inputs.back());
+  tensor.name = std::move(name);
+  if (!known || tensor.hasStaticShape())
+    return inputs.back();
+  tensor.sizes = expressions;
+  for (size_t k = 0; k < tried.size(); ++k)
+    tried[k].shapes[inputs.back()] = numbersIn(trials, *known, expressions, k);
   return inputs.back();
 }
 
 Value Builder::weight(const TensorProto &tensor) {
   Value value = newTensor(dtypeOf(tensor.type), tensor.dims,
                           graph::PropertyType::constant);
+  setName(value, std::string(tensor.name));
   weightTensors.emplace(value, &tensor);
   return value;
 }
@@ -122,7 +154,8 @@ const reference::Tensor *Builder::known(Value value) {
 std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<Value> operands,
                                 graph::AttrMap attrs,
-                                std::vector<graph::DType> results) {
+                                std::vector<graph::DType> results,
+                                std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
   if (!failures.empty())
     return none;
@@ -156,6 +189,8 @@ std::vector<Value> Builder::add(std::string_view kind,
     op.outputs.push_back(values.back());
     outs.push_back(tensor(values.back()));
   }
+  if (!sizes.empty() && !outs.empty())
+    outs[0].sizes = sizes;
   if (auto errors = graph::inferOp(op, ins, outs); !errors.empty()) {
     for (const Error &error : errors)
       fail(error.code, op.kind + ": " + error.message);
@@ -165,6 +200,10 @@ std::vector<Value> Builder::add(std::string_view kind,
     graph.tensors[out.id] = std::move(out);
   computed.insert(op.outputs.begin(), op.outputs.end());
   evaluate(op);
+  for (size_t k = 0; k < tried.size() && !trials.empty(); ++k)
+    tryOut(k, op, sizes);
+  if (!sizes.empty())
+    completeSizes(values.front());
   graph.ops.push_back(std::move(op));
   values.resize(none.size(), kNone);
   return values;
@@ -192,6 +231,198 @@ void Builder::evaluate(const graph::Op &op) {
   if (auto results = reference::evaluate(one, std::move(values)))
     for (uint64_t id : op.outputs)
       knownTensors.insert_or_assign(id, std::move(results->at(id)));
+}
+
+//===----------------------------------------------------------------------===//
+// Trials
+//===----------------------------------------------------------------------===//
+
+std::optional<graph::Dims> Builder::triedShape(size_t k, Value value) const {
+  const graph::LogicalTensor &t = tensor(value);
+  if (t.hasStaticShape())
+    return t.shape;
+  auto found = tried[k].shapes.find(value);
+  if (found == tried[k].shapes.end())
+    return std::nullopt;
+  return found->second;
+}
+
+const reference::Tensor *Builder::triedElements(size_t k, Value value) {
+  auto found = tried[k].elements.find(value);
+  return found == tried[k].elements.end() ? known(value) : &found->second;
+}
+
+void Builder::tryOut(size_t k, const graph::Op &op,
+                     const std::vector<std::string> &sizes) {
+  graph::Op copy = op; // inference may change it
+  std::vector<graph::LogicalTensor> ins, outs;
+  for (Value operand : op.inputs) {
+    std::optional<graph::Dims> shape = triedShape(k, operand);
+    if (!shape)
+      return;
+    ins.push_back(tensor(operand));
+    ins.back().shape = shape;
+  }
+  for (Value result : op.outputs) {
+    outs.push_back(tensor(result));
+    if (outs.size() == 1 && !sizes.empty())
+      outs[0].shape = numbersIn(trials, *outs[0].shape, sizes, k);
+    else if (!outs.back().hasStaticShape())
+      outs.back().shape.reset();
+  }
+  if (!graph::inferOp(copy, ins, outs).empty())
+    return;
+  for (graph::LogicalTensor &out : outs)
+    if (out.hasStaticShape() && !tensor(out.id).hasStaticShape())
+      tried[k].shapes[out.id] = *out.shape;
+  evaluateTrial(k, std::move(copy));
+}
+
+/// Makes the results of `op` known in trial `k` if its operands are, or if they
+/// are nothing but sizes.
+void Builder::evaluateTrial(size_t k, graph::Op op) {
+  graph::Graph one;
+  std::map<uint64_t, reference::Tensor> values;
+  bool isKnown = true;
+  for (uint64_t id : op.outputs) {
+    std::optional<graph::Dims> shape = triedShape(k, id);
+    if (!shape || reference::elementCount(*shape) > kMaxKnown)
+      return;
+    graph::LogicalTensor &t = one.tensors[id] = tensor(id);
+    t.shape = shape;
+    t.sizes.clear();
+    isKnown &= knownTensors.contains(id);
+  }
+  if (isKnown)
+    return;
+  if (op.kind == "Shape") { // reads no element
+    if (std::optional<graph::Dims> dims = triedShape(k, op.inputs[0])) {
+      auto part = dims->begin() + op.attrOr<int64_t>("start", 0);
+      int64_t count = (*triedShape(k, op.outputs[0]))[0];
+      tried[k].elements.insert_or_assign(
+          op.outputs[0],
+          reference::Tensor{
+              graph::DType::s64, {count}, {}, graph::Dims(part, part + count)});
+    }
+    return;
+  }
+  for (uint64_t id : op.inputs) {
+    const reference::Tensor *elements = triedElements(k, id);
+    graph::LogicalTensor &t = one.tensors[id] = tensor(id);
+    t.shape = triedShape(k, id);
+    t.sizes.clear();
+    if (!elements || elements->shape != *t.shape)
+      return;
+    values.emplace(id, *elements);
+  }
+  one.outputPorts = op.outputs;
+  std::vector<uint64_t> outputs = op.outputs;
+  one.ops.push_back(std::move(op));
+  if (auto results = reference::evaluate(one, std::move(values)))
+    for (uint64_t id : outputs)
+      tried[k].elements.insert_or_assign(id, std::move(results->at(id)));
+}
+
+Sizes Builder::sizesFrom(const graph::Dims &known,
+                         const TriedDims &numbers) const {
+  Sizes sizes;
+  for (size_t i = 0; i < known.size(); ++i) {
+    Size &size = sizes.emplace_back();
+    size.number = known[i];
+    if (size.isKnown())
+      continue;
+    SizeTrials::Numbers of;
+    for (size_t k = 0; k < of.size(); ++k)
+      if (numbers[k] && i < numbers[k]->size() &&
+          (*numbers[k])[i] != graph::kUnknownDim)
+        of[k] = (*numbers[k])[i];
+    size.expression = trials.expressionOf(of).value_or("");
+  }
+  return sizes;
+}
+
+std::optional<Sizes> Builder::sizesOf(Value value) {
+  const graph::LogicalTensor &t = tensor(value);
+  if (!t.shape)
+    return std::nullopt;
+  TriedDims numbers;
+  for (size_t k = 0; k < numbers.size() && !t.hasStaticShape(); ++k)
+    numbers[k] = triedShape(k, value);
+  return sizesFrom(*t.shape, numbers);
+}
+
+Size Builder::restOf(Value value, const Sizes &sizes) {
+  SizeTrials::Numbers rest;
+  for (size_t k = 0; k < rest.size(); ++k) {
+    std::optional<graph::Dims> shape = triedShape(k, value);
+    int64_t left = shape ? reference::elementCount(*shape) : -1;
+    for (const Size &size : sizes) {
+      int64_t number = size.number;
+      if (!size.isKnown()) {
+        auto numbers = trials.numbersOf(size.expression);
+        number = numbers ? (*numbers)[k].value_or(0) : 0;
+      }
+      if (number == -1)
+        continue;
+      left = number > 0 && left % number == 0 ? left / number : -1;
+    }
+    if (left >= 0)
+      rest[k] = left;
+  }
+  return {graph::kUnknownDim, trials.expressionOf(rest).value_or("")};
+}
+
+/// Gives the sizes of a result that nothing tells the expressions that they
+/// have in the trials.
+void Builder::completeSizes(Value value) {
+  Sizes sizes = sizesOf(value).value_or(Sizes{});
+  graph::LogicalTensor &t = graph.tensors.at(value);
+  if (t.hasStaticShape()) {
+    t.sizes.clear();
+    return;
+  }
+  t.sizes.resize(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (t.sizes[i].empty())
+      t.sizes[i] = sizes[i].isKnown() ? std::to_string(sizes[i].number)
+                                      : sizes[i].expression;
+}
+
+std::optional<Sizes> Builder::elementsAsSizes(Value value) {
+  auto integers = [](const reference::Tensor &elements) {
+    graph::Dims dims;
+    for (int64_t i = 0; i < elements.numElements(); ++i)
+      dims.push_back(reference::integerAt(elements, i));
+    return dims;
+  };
+  if (graph::isFloat(tensor(value).dtype))
+    return std::nullopt;
+  if (const reference::Tensor *elements = known(value))
+    return sizesFrom(integers(*elements), {});
+  TriedDims numbers;
+  std::optional<size_t> first;
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    const reference::Tensor *elements = triedElements(k, value);
+    if (!elements)
+      continue;
+    numbers[k] = integers(*elements);
+    first = first.value_or(k);
+    if (numbers[k]->size() != numbers[*first]->size())
+      return std::nullopt;
+  }
+  if (!first)
+    return std::nullopt;
+  Sizes sizes = sizesFrom(
+      graph::Dims(numbers[*first]->size(), graph::kUnknownDim), numbers);
+  // Some are the same number whatever the sizes are.
+  for (Size &size : sizes) {
+    if (size.expression.empty())
+      return std::nullopt;
+    const std::string &text = size.expression;
+    if (text.find_first_not_of("-0123456789") == text.npos)
+      size = {std::stoll(text), ""};
+  }
+  return sizes;
 }
 
 graph::Graph Builder::take(const std::vector<Value> &outputs) {

@@ -4,12 +4,14 @@
 // What conversions of ONNX's operators write to: each operation is checked and
 // its shapes are inferred as it is added, since what the next one becomes
 // depends on them. Small tensors whose elements are known are evaluated along,
-// so that shapes which a model computes become numbers.
+// so that shapes which a model computes become numbers; with sizes that are not
+// known, all this is done for each set of numbers of SizeTrials.h, too.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "compiler/import/onnx/Elements.h"
+#include "compiler/import/onnx/SizeTrials.h"
 
 #include <deque>
 #include <map>
@@ -23,6 +25,15 @@ namespace tenon::onnx {
 using Value = uint64_t;
 inline constexpr Value kNone = 0;
 
+/// A size, or an expression of named ones that is it.
+struct Size {
+  int64_t number = graph::kUnknownDim;
+  std::string expression = {};
+
+  bool isKnown() const { return number != graph::kUnknownDim; }
+};
+using Sizes = std::vector<Size>;
+
 /// Not thread-safe.
 class Builder {
 public:
@@ -34,8 +45,9 @@ public:
   /// The operator that what follows is for; named by errors.
   void enter(std::string operatorName, std::string opType);
 
-  /// A tensor that the caller gives at each execution.
-  Value input(graph::DType dtype, std::optional<graph::Dims> shape);
+  /// A tensor that the caller gives at each execution. Sizes that are not known
+  /// have expressions.
+  Value input(std::string name, graph::DType dtype, std::optional<Sizes> shape);
   /// A tensor of the model, which must live as long as this.
   Value weight(const TensorProto &tensor);
   /// The bytes of a weight read as elements of another type in other dims;
@@ -47,9 +59,12 @@ public:
 
   /// Adds an operation. Operands that are kNone are left out. Results have the
   /// types `results`; those of type undef are left out, too.
+  /// `sizes` has an expression for each size of result 0 that the attribute
+  /// "shape" leaves open, or is empty.
   std::vector<Value> add(std::string_view kind, std::vector<Value> operands,
                          graph::AttrMap attrs,
-                         std::vector<graph::DType> results);
+                         std::vector<graph::DType> results,
+                         std::vector<std::string> sizes = {});
 
   /// A description; of kNone, of a scalar.
   const graph::LogicalTensor &tensor(Value value) const;
@@ -57,6 +72,19 @@ public:
   bool isComputed(Value value) const;
   /// The elements, if they are known and few; else null.
   const reference::Tensor *known(Value value);
+  /// The sizes, those that are not known as expressions where one is found.
+  /// None: the rank is not known.
+  std::optional<Sizes> sizesOf(Value value);
+  /// The elements of a tensor of integers in the same way; none: they depend on
+  /// more than sizes.
+  std::optional<Sizes> elementsAsSizes(Value value);
+  /// What is left of the elements of a tensor for the one of `sizes` that is
+  /// -1.
+  Size restOf(Value value, const Sizes &sizes);
+  /// Gives a tensor the name that users know it by.
+  void setName(Value value, std::string name) {
+    graph.tensors.at(value).name = std::move(name);
+  }
 
   /// Records an error about the operator.
   void fail(ErrorCode code, std::string message);
@@ -77,9 +105,26 @@ public:
   }
 
 private:
+  /// What is known of tensors with the numbers of one trial, where that is more
+  /// than what is known anyway.
+  struct Trial {
+    std::map<Value, graph::Dims> shapes;
+    std::map<Value, reference::Tensor> elements;
+  };
+
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
+  /// Shapes, and elements, of the results of `op` in trial `k`.
+  void tryOut(size_t k, const graph::Op &op,
+              const std::vector<std::string> &sizes);
+  std::optional<graph::Dims> triedShape(size_t k, Value value) const;
+  const reference::Tensor *triedElements(size_t k, Value value);
+  void evaluateTrial(size_t k, graph::Op op);
+  void completeSizes(Value value);
+  /// The sizes with these numbers in the trials, where `known` has none.
+  using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;
+  Sizes sizesFrom(const graph::Dims &known, const TriedDims &numbers) const;
 
   Doubles doubles;
   graph::Graph graph;
@@ -90,6 +135,8 @@ private:
   std::map<Value, reference::Tensor> knownTensors; // beside constants
   std::vector<Value> inputs;
   std::set<Value> computed;
+  SizeTrials trials;
+  std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
   std::string nodeName, nodeType;
   Value lastValue = kNone;

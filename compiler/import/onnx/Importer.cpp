@@ -2,6 +2,11 @@
 #include "compiler/import/onnx/Importer.h"
 
 #include "compiler/import/onnx/Conversions.h"
+#include "dialects/graph/SizeExpr.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
 
 namespace tenon::onnx {
 
@@ -40,16 +45,38 @@ const OpConversion *findConversion(std::string_view domain,
 
 namespace {
 
+/// The version that `sets` have of `domain`; 1 if they do not name it.
+int64_t versionOf(const std::vector<OperatorSet> &sets,
+                  std::string_view domain) {
+  int64_t version = 1;
+  for (const OperatorSet &set : sets)
+    if (canonicalDomain(set.domain) == canonicalDomain(domain))
+      version = set.version;
+  return version;
+}
+
+/// A name in expressions of sizes for what the model calls `text`.
+std::string sizeName(std::string_view text) {
+  std::string name;
+  for (char c : text)
+    name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'
+                ? c
+                : '_';
+  if (name.empty() ||
+      !(std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_'))
+    name = "n_" + name;
+  return name;
+}
+
 /// Converts one model.
 class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
-      : model(model), options(options), builder(options.doubles) {
-    for (const OperatorSet &set : model.operatorSets)
-      opsets[canonicalDomain(set.domain)] = set.version;
-  }
+      : model(model), options(options), builder(options.doubles) {}
 
   Expected<Imported> run() {
+    sets = &model.operatorSets;
+    nameSizes();
     addWeights(model.graph);
     for (const ValueInfoProto &input : model.graph.inputs)
       addInput(input);
@@ -70,6 +97,85 @@ private:
     Value count = kNone;
     int axis = 0;
   };
+  /// Functions call each other so deep, and make so many nodes.
+  static constexpr int kMaxDepth = 32, kMaxNodes = 1 << 20;
+
+  /// Notes which names are a size on their own.
+  void nameSizes() {
+    for (const ValueInfoProto &input : model.graph.inputs)
+      for (const DimProto &dim : input.shape.value_or(std::vector<DimProto>{}))
+        if (!dim.value && !dim.name.empty())
+          dimNames.emplace(dim.name);
+  }
+
+  /// A size of dim `i` of an input. Exporters write sums of names, too.
+  Size sizeOf(const ValueInfoProto &input, size_t i) {
+    const DimProto &dim = (*input.shape)[i];
+    // Some exporters write -1 for a size that is not known.
+    if (dim.value && *dim.value != -1)
+      return {*dim.value, ""};
+    if (dim.name.empty())
+      return {graph::kUnknownDim,
+              sizeName(std::string(input.name) + "_" + std::to_string(i))};
+    auto parsed = graph::SizeExpr::parse(dim.name);
+    bool isClosed = bool(parsed);
+    if (parsed)
+      for (const graph::SizeExpr::Token &token : parsed->postfix())
+        isClosed &= token.kind != graph::SizeExpr::Kind::name ||
+                    dimNames.contains(token.name);
+    return {graph::kUnknownDim,
+            isClosed ? std::string(dim.name) : sizeName(dim.name)};
+  }
+
+  /// The numbers that the caller gives for the input, if it does.
+  std::optional<reference::Tensor> boundTo(const ValueInfoProto &input,
+                                           DType dtype) {
+    if (auto found = options.bound.find(input.name);
+        found != options.bound.end())
+      return found->second;
+    auto found = options.numbers.find(input.name);
+    if (found == options.numbers.end())
+      return std::nullopt;
+    const std::vector<double> &numbers = found->second;
+    auto count = static_cast<int64_t>(numbers.size());
+    Dims shape = count == 1 && (!input.shape || input.shape->empty())
+                     ? Dims{}
+                     : Dims{count};
+    if (input.shape && input.shape->size() > 1) {
+      shape.clear();
+      for (const DimProto &dim : *input.shape)
+        shape.push_back(dim.value.value_or(1));
+    }
+    bool fits = reference::elementCount(shape) == count;
+    for (size_t i = 0; input.shape && i < input.shape->size(); ++i)
+      if (auto known = (*input.shape)[i].value; known && *known >= 0)
+        fits = fits && i < shape.size() && shape[i] == *known;
+    if (!fits) {
+      builder.fail(ErrorCode::BadTensorData,
+                   "is bound to " + std::to_string(count) +
+                       " numbers, which is not its size");
+      return std::nullopt;
+    }
+    reference::Tensor tensor{DType::undef, shape, numbers};
+    reference::setDType(tensor, dtype);
+    reference::roundToDType(tensor);
+    return tensor;
+  }
+
+  /// `given`, if the model allows it.
+  Sizes sizesGiven(const std::optional<Sizes> &known, const Dims &given) {
+    Sizes sizes;
+    bool fits = !known || known->size() == given.size();
+    for (size_t i = 0; i < given.size(); ++i) {
+      fits = fits && (!known || !(*known)[i].isKnown() ||
+                      (*known)[i].number == given[i]);
+      sizes.push_back({given[i], ""});
+    }
+    if (!fits)
+      builder.fail(ErrorCode::ShapeMismatch,
+                   "the sizes that are given are not those of the model");
+    return sizes;
+  }
 
   void addInput(const ValueInfoProto &input) {
     // Old models list weights as inputs, too.
@@ -80,18 +186,22 @@ private:
       return builder.fail(ErrorCode::UnsupportedDType,
                           "an input that is no tensor");
     DType dtype = builder.dtypeOf(input.type);
-    std::optional<Dims> shape;
-    if (input.shape) {
+    std::optional<reference::Tensor> bound = boundTo(input, dtype);
+    std::optional<Sizes> shape;
+    if (bound || input.shape)
       shape.emplace();
-      for (const DimProto &dim : *input.shape)
-        shape->push_back(dim.value.value_or(graph::kUnknownDim));
-    }
-    auto bound = options.bound.find(input.name);
-    if (bound != options.bound.end())
-      shape = bound->second.shape;
-    Value value = builder.input(dtype, std::move(shape));
-    if (bound != options.bound.end())
-      builder.bind(value, bound->second);
+    if (bound)
+      for (int64_t size : bound->shape)
+        shape->push_back({size, ""});
+    for (size_t i = 0; input.shape && !bound && i < input.shape->size(); ++i)
+      shape->push_back(sizeOf(input, i));
+    if (auto given = options.shapes.find(input.name);
+        given != options.shapes.end() && !bound)
+      shape = sizesGiven(shape, given->second);
+    Value value =
+        builder.input(std::string(input.name), dtype, std::move(shape));
+    if (bound)
+      builder.bind(value, std::move(*bound));
     values[input.name] = {value};
     result.inputs.push_back({std::string(input.name), value});
   }
@@ -103,9 +213,15 @@ private:
                                   ? node.name
                                   : node.outputs[0]),
                   std::string(node.opType));
+    if (++converted > kMaxNodes)
+      return builder.fail(ErrorCode::TooLarge,
+                          "functions of the model make too many nodes");
     if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
       return convertIf(node);
-    int64_t opset = opsetOf(node.domain);
+    for (const FunctionProto &function : model.functions)
+      if (function.name == node.opType && function.domain == node.domain)
+        return callFunction(node, function);
+    int64_t opset = versionOf(*sets, node.domain);
     const OpConversion *conversion =
         findConversion(node.domain, node.opType, opset);
     if (!conversion)
@@ -125,6 +241,70 @@ private:
       values[node.outputs[i]] = {context.results()[i], context.countOf(i),
                                  context.countAxis(i)};
     }
+  }
+
+  /// The nodes of a function in place of one that calls it.
+  void callFunction(const NodeProto &node, const FunctionProto &function) {
+    if (++depth > kMaxDepth)
+      return builder.fail(ErrorCode::TooLarge,
+                          "functions call each other too deep");
+    std::map<std::string_view, Named> inside;
+    for (size_t i = 0; i < function.inputs.size(); ++i)
+      if (i < node.inputs.size() && !node.inputs[i].empty()) {
+        find(node.inputs[i]);
+        inside[function.inputs[i]] = values[node.inputs[i]];
+      } else {
+        inside[function.inputs[i]] = {};
+      }
+    std::swap(values, inside);
+    const auto *outer = std::exchange(
+        sets, function.operatorSets.empty() ? sets : &function.operatorSets);
+    for (const NodeProto &inner : function.nodes)
+      convert(*withAttributesOf(node, function, inner));
+    std::swap(values, inside);
+    sets = outer;
+    --depth;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty() || !builder.errors().empty())
+        continue;
+      auto found = i < function.outputs.size()
+                       ? inside.find(function.outputs[i])
+                       : inside.end();
+      if (found == inside.end())
+        return builder.fail(ErrorCode::UnknownTensor,
+                            "the function has no result " + std::to_string(i));
+      values[node.outputs[i]] = found->second;
+    }
+  }
+
+  /// `inner` with what its attributes refer to. One that the caller leaves out,
+  /// and that has no default, is left out.
+  const NodeProto *withAttributesOf(const NodeProto &node,
+                                    const FunctionProto &function,
+                                    const NodeProto &inner) {
+    auto refers = [](const AttributeProto &a) { return !a.reference.empty(); };
+    if (std::ranges::none_of(inner.attributes, refers))
+      return &inner;
+    NodeProto &copy = result.nodes.emplace_back(inner);
+    std::vector<AttributeProto> attributes;
+    for (AttributeProto &attribute : copy.attributes) {
+      if (!refers(attribute)) {
+        attributes.push_back(std::move(attribute));
+        continue;
+      }
+      for (const auto *list : {&node.attributes, &function.defaults}) {
+        auto found = std::ranges::find(*list, attribute.reference,
+                                       &AttributeProto::name);
+        if (found == list->end())
+          continue;
+        std::string_view name = attribute.name;
+        attributes.push_back(*found);
+        attributes.back().name = name;
+        break;
+      }
+    }
+    copy.attributes = std::move(attributes);
+    return &copy;
   }
 
   /// The branch that a known condition takes becomes part of the graph.
@@ -147,13 +327,6 @@ private:
         if (i < branch.outputs.size() && builder.errors().empty())
           values[node.outputs[i]] = {find(branch.outputs[i].name)};
     }
-  }
-
-  /// The version that the model declares; of a domain that it uses without
-  /// declaring it, as old exporters do, the first.
-  int64_t opsetOf(std::string_view domain) const {
-    auto found = opsets.find(canonicalDomain(domain));
-    return found == opsets.end() ? 1 : found->second;
   }
 
   void addWeights(const GraphProto &graph) {
@@ -186,15 +359,20 @@ private:
       return builder.fail(ErrorCode::UnknownTensor,
                           "nothing gives this output");
     Named named = found->second;
-    // Inputs and constants become results by being copied.
-    if (!builder.isComputed(named.value))
+    // Inputs, constants and what is a result already are copied.
+    if (!builder.isComputed(named.value) ||
+        std::ranges::count(outputs, named.value))
       named.value = builder
                         .add("Reorder", {named.value}, {},
                              {builder.tensor(named.value).dtype})
                         .front();
     Port port{std::string(output.name), named.value};
+    if (!builder.errors().empty())
+      return;
+    builder.setName(named.value, port.name);
     outputs.push_back(named.value);
     if (named.count != kNone) {
+      builder.setName(named.count, port.name + ".count");
       port.count = named.count;
       port.axis = named.axis;
       outputs.push_back(named.count);
@@ -214,7 +392,9 @@ private:
 
   const ModelProto &model;
   const ImportOptions &options;
-  std::map<std::string_view, int64_t> opsets; // by domain
+  const std::vector<OperatorSet> *sets = nullptr; // of what is converted
+  int depth = 0, converted = 0;
+  std::set<std::string, std::less<>> dimNames;
   Builder builder;
   std::map<std::string_view, Named> values;
   std::vector<Value> outputs;

@@ -15,6 +15,10 @@ struct ImportOptions {
   /// Inputs whose elements are known and will not change, by name: shapes and
   /// axes that a model takes as inputs become attributes.
   std::map<std::string, reference::Tensor, std::less<>> bound = {};
+  /// The same as numbers, in the shape that the model says.
+  std::map<std::string, std::vector<double>, std::less<>> numbers = {};
+  /// Sizes of inputs, by name: the model is read for these alone.
+  std::map<std::string, graph::Dims, std::less<>> shapes = {};
   Doubles doubles = Doubles::refuse;
 };
 
@@ -35,6 +39,7 @@ struct Imported {
   std::vector<Port> inputs, outputs;
   std::map<uint64_t, const TensorProto *> weights; // of the model
   std::map<uint64_t, reference::Tensor> constants; // made on import
+  std::deque<NodeProto> nodes; // of functions, with attributes of their callers
   /// What some of the weights are: bytes of the model read as another type.
   std::shared_ptr<const std::deque<TensorProto>> packed;
 };

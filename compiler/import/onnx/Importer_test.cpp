@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What tests/onnx does not show: models that are wrong.
-#include "compiler/import/onnx/Importer.h"
+#include "compiler/import/onnx/TestModels.h"
 
 #include "compiler/import/onnx/Conversions.h"
 
@@ -9,52 +9,9 @@
 
 using namespace tenon;
 using namespace tenon::onnx;
+using namespace tenon::onnx::test;
 
 namespace {
-
-/// A tensor with these dims; its elements are all 1.
-TensorProto ones(std::string_view name, DataType type, graph::Dims dims) {
-  TensorProto tensor;
-  tensor.name = name;
-  tensor.type = type;
-  tensor.dims = std::move(dims);
-  auto count = static_cast<size_t>(reference::elementCount(tensor.dims));
-  tensor.floats.assign(type == DataType::f32 ? count : 0, 1.0f);
-  tensor.int64s.assign(type == DataType::s64 ? count : 0, 1);
-  tensor.int32s.assign(type == DataType::boolean ? count : 0, 1);
-  return tensor;
-}
-
-ValueInfoProto port(std::string_view name, DataType type,
-                    const graph::Dims &dims) {
-  ValueInfoProto value;
-  value.name = name;
-  value.isTensor = true;
-  value.type = type;
-  value.shape.emplace();
-  for (int64_t dim : dims)
-    value.shape->emplace_back().value = dim;
-  return value;
-}
-
-NodeProto nodeOf(std::string_view opType,
-                 std::vector<std::string_view> inputs = {}) {
-  NodeProto node;
-  node.opType = opType;
-  node.inputs = std::move(inputs);
-  return node;
-}
-
-/// A model of one node, whose result is the output.
-ModelProto modelOf(NodeProto node, int64_t opset = 17) {
-  ModelProto model;
-  model.irVersion = 8;
-  model.operatorSets = {{.domain = "", .version = opset}};
-  node.outputs = {"y"};
-  model.graph.nodes = {std::move(node)};
-  model.graph.outputs = {port("y", DataType::f32, {})};
-  return model;
-}
 
 Error failureOf(const ModelProto &model) {
   auto imported = importModel(model);
@@ -98,10 +55,74 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   model.graph.inputs = {port("x", DataType::complex64, {2})};
   EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedDType);
   int64_t many = int64_t{1} << 40;
-  for (graph::Dims dims : {graph::Dims{many, many}, graph::Dims{2, -1}}) {
+  for (const graph::Dims &dims :
+       {graph::Dims{many, many}, graph::Dims{2, -2}}) {
     model.graph.inputs = {port("x", DataType::f32, dims)};
     EXPECT_EQ(failureOf(model).code, ErrorCode::BadDim);
   }
+}
+
+TEST(OnnxImporter, FunctionsAreTheirNodes) {
+  FunctionProto function;
+  function.name = "Scaled";
+  function.domain = "local";
+  function.inputs = {"a"};
+  function.outputs = {"r"};
+  NodeProto inner = nodeOf("LeakyRelu", {"a"});
+  inner.outputs = {"r"};
+  inner.attributes.emplace_back().name = "alpha";
+  inner.attributes.back().reference = "slope";
+  function.nodes = {inner};
+  AttributeProto slope;
+  slope.name = "slope";
+  slope.f = 0.5f;
+  auto alphaOf = [&](bool given, bool hasDefault) {
+    NodeProto node = nodeOf("Scaled", {"x"});
+    node.domain = "local";
+    if (given)
+      node.attributes = {slope};
+    ModelProto model = modelOf(node);
+    model.graph.inputs = {port("x", DataType::f32, {3})};
+    model.functions = {function};
+    if (hasDefault) {
+      model.functions[0].defaults = {slope};
+      model.functions[0].defaults[0].f = 0.25f;
+    }
+    auto imported = importModel(model);
+    EXPECT_TRUE(imported) << str(imported.errors());
+    return imported ? imported->graph.ops.at(0).attrOr<float>("alpha", 0) : 0;
+  };
+  EXPECT_EQ(alphaOf(true, true), 0.5f);
+  EXPECT_EQ(alphaOf(false, true), 0.25f);
+  EXPECT_EQ(alphaOf(false, false), 0.01f); // the operator's own
+
+  // One that calls itself ends.
+  NodeProto again = nodeOf("Scaled", {"a"});
+  again.domain = "local";
+  again.outputs = {"r"};
+  function.nodes = {again};
+  NodeProto node = nodeOf("Scaled", {"x"});
+  node.domain = "local";
+  ModelProto model = modelOf(node);
+  model.graph.inputs = {port("x", DataType::f32, {3})};
+  model.functions = {function};
+  EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
+}
+
+TEST(OnnxImporter, BoundInputsAreKnown) {
+  ModelProto model = modelOf(nodeOf("Reshape", {"x", "shape"}));
+  model.graph.inputs = {port("x", DataType::f32, {6}),
+                        port("shape", DataType::s64, {2})};
+  ImportOptions options;
+  options.numbers["shape"] = {2, 3};
+  auto imported = importModel(model, options);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_EQ(imported->graph.ops.at(0).kind, "StaticReshape");
+  EXPECT_EQ(imported->graph.inputPorts.size(), 1u);
+  options.numbers["shape"] = {1, 2, 3};
+  auto wrong = importModel(model, options);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.errors().front().code, ErrorCode::BadTensorData);
 }
 
 TEST(OnnxImporter, OperatorsBelongToDomains) {

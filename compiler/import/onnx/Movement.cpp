@@ -43,6 +43,13 @@ static void reshape5(NodeContext &n) {
   if (std::optional<Dims> shape = n.known(n.in(1)))
     return n.out(0, n.op("StaticReshape", {n.in(0)},
                          {{"shape", *shape}, {"special_zero", !allowZero}}));
+  if (std::optional<Sizes> sizes = n.elementsAsSizes(n.in(1))) {
+    std::optional<Sizes> source = n.sizesOf(n.in(0));
+    for (size_t i = 0; i < sizes->size() && source && !allowZero; ++i)
+      if ((*sizes)[i].number == 0 && i < source->size())
+        (*sizes)[i] = (*source)[i];
+    return n.out(0, n.reshapeTo(n.in(0), *sizes));
+  }
   n.out(0, n.op("Reshape", {n.in(0), n.in(1)}, {{"allow_zero", allowZero}}));
 }
 
@@ -73,7 +80,8 @@ static std::optional<Dims> axesOf(NodeContext &n) {
 }
 
 static void squeeze(NodeContext &n) {
-  Dims dims = n.shape(n.in(0)), kept;
+  Dims dims = n.shape(n.in(0));
+  Sizes sizes = n.sizesOf(n.in(0)).value_or(Sizes{}), kept;
   std::vector<bool> drop(dims.size(), false);
   if (std::optional<Dims> axes = axesOf(n)) {
     for (int64_t axis : *axes) {
@@ -88,8 +96,8 @@ static void squeeze(NodeContext &n) {
   }
   for (size_t i = 0; i < dims.size(); ++i)
     if (!drop[i])
-      kept.push_back(dims[i]);
-  n.out(0, n.reshape(n.in(0), std::move(kept)));
+      kept.push_back(sizes[i]);
+  n.out(0, n.reshapeTo(n.in(0), std::move(kept)));
 }
 
 static void unsqueeze(NodeContext &n) {
@@ -103,6 +111,8 @@ static void transpose(NodeContext &n) {
 static void expand(NodeContext &n) {
   if (std::optional<Dims> shape = n.known(n.in(1)))
     return n.out(0, n.op("Expand", {n.in(0)}, {{"shape", *shape}}));
+  if (std::optional<Sizes> sizes = n.elementsAsSizes(n.in(1)))
+    return n.out(0, n.expandTo(n.in(0), *sizes));
   n.out(0, n.op("Expand", {n.in(0), n.in(1)}));
 }
 
@@ -220,6 +230,39 @@ static void slice1(NodeContext &n) {
   n.out(0, n.op("Slice", {n.in(0)}, attrs));
 }
 
+/// Up to ends that are sizes: the result has the sizes up to there.
+static void sliceToSizes(NodeContext &n, Dims begins, graph::AttrMap attrs) {
+  std::optional<Sizes> ends = n.elementsAsSizes(n.in(2)),
+                       sizes = n.sizesOf(n.in(0));
+  if (!ends || !sizes)
+    return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
+  Dims axes(ends->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (auto given = attrs.find("axes"); given != attrs.end())
+    axes = std::get<Dims>(given->second);
+  Dims numbers;
+  for (size_t i = 0; i < ends->size() && i < axes.size(); ++i) {
+    const Size &end = (*ends)[i];
+    numbers.push_back(end.number);
+    int64_t axis = n.axisOf(axes[i], static_cast<int>(sizes->size()));
+    if (n.failed())
+      return;
+    if (end.isKnown())
+      (*sizes)[axis] = {};
+    else if (i < begins.size() && begins[i] >= 0)
+      (*sizes)[axis] = {graph::kUnknownDim,
+                        begins[i]
+                            ? end.expression + " - " + std::to_string(begins[i])
+                            : end.expression};
+    else
+      return n.refuse("a slice from a place that is counted from the end to "
+                      "one that is not known");
+  }
+  attrs.emplace("begins", std::move(begins));
+  attrs.emplace("ends", std::move(numbers));
+  n.out(0, n.sized("Slice", {n.in(0)}, std::move(attrs), *sizes));
+}
+
 static void slice10(NodeContext &n) {
   graph::AttrMap attrs;
   if (n.in(3) != kNone)
@@ -227,6 +270,8 @@ static void slice10(NodeContext &n) {
   if (n.in(4) != kNone)
     attrs.emplace("steps", n.needed(4, "the operand steps"));
   std::optional<Dims> begins = n.known(n.in(1)), ends = n.known(n.in(2));
+  if (begins && !ends && n.in(4) == kNone)
+    return sliceToSizes(n, std::move(*begins), std::move(attrs));
   if (!begins || !ends)
     return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
   attrs.emplace("begins", *begins);

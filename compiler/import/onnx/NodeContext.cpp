@@ -197,19 +197,99 @@ Value NodeContext::reshape(Value value, Dims shape) {
             {{"shape", std::move(shape)}, {"special_zero", repeats}});
 }
 
+Value NodeContext::sized(std::string_view kind, Values operands,
+                         graph::AttrMap attrs, const Sizes &sizes) {
+  std::vector<std::string> expressions;
+  for (const Size &size : sizes)
+    expressions.push_back(size.expression);
+  DType result = type(operands.front());
+  return builder
+      .add(kind, std::move(operands), std::move(attrs), {result},
+           std::move(expressions))
+      .front();
+}
+
+static Dims numbersOf(const Sizes &sizes) {
+  Dims numbers;
+  for (const Size &size : sizes)
+    numbers.push_back(size.number);
+  return numbers;
+}
+
+Value NodeContext::reshapeTo(Value value, Sizes sizes) {
+  Sizes source = sizesOf(value).value_or(Sizes{});
+  Dims shape = numbersOf(sizes);
+  // Of sizes without names that have to be equal nothing is found.
+  if (std::ranges::any_of(sizes, [](const Size &size) {
+        return !size.isKnown() && size.expression.empty();
+      }))
+    return reshape(value, std::move(shape));
+  bool hasRest = std::ranges::count(shape, -1) > 0,
+       hasZero = std::ranges::count(shape, 0) > 0, repeats = false;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].isKnown())
+      continue;
+    bool isKept = !hasZero && i < source.size() &&
+                  source[i].expression == sizes[i].expression &&
+                  !sizes[i].expression.empty();
+    if (isKept) {
+      shape[i] = 0; // the same dim of `value`
+      repeats = true;
+    } else {
+      open.push_back(i);
+    }
+  }
+  // One is what is left of the elements, unless there may be none.
+  if (open.size() == 1 && !hasRest && !hasZero) {
+    shape[open[0]] = -1;
+    open.clear();
+  }
+  if (open.empty())
+    return op("StaticReshape", {value},
+              {{"shape", shape}, {"special_zero", repeats}});
+  for (Size &size : sizes)
+    if (size.number == -1)
+      size = builder.restOf(value, sizes);
+  for (const Size &size : sizes)
+    if (!size.isKnown() && size.expression.empty())
+      refuse(
+          "a size of the result is no sum or product of those of the inputs");
+  return sized("StaticReshape", {value},
+               {{"shape", numbersOf(sizes)}, {"special_zero", false}}, sizes);
+}
+
+Value NodeContext::expandTo(Value value, const Sizes &sizes) {
+  Dims shape = numbersOf(sizes);
+  bool isKnown = true;
+  for (const Size &size : sizes) {
+    isKnown &= size.isKnown();
+    if (!size.isKnown() && size.expression.empty())
+      refuse(
+          "a size of the result is no sum or product of those of the inputs");
+  }
+  if (isKnown)
+    return op("Expand", {value}, {{"shape", shape}});
+  return sized("Expand", {value}, {{"shape", shape}}, sizes);
+}
+
 Value NodeContext::transpose(Value value, Dims order) {
   return op("StaticTranspose", {value}, {{"order", std::move(order)}});
 }
 
 Value NodeContext::expandLike(Value value, Value like) {
-  if (builder.tensor(like).hasStaticShape())
-    return op("Expand", {value}, {{"shape", shape(like)}});
+  std::optional<Sizes> known = sizesOf(like);
+  if (known && std::ranges::all_of(*known, [](const Size &size) {
+        return size.isKnown() || !size.expression.empty();
+      }))
+    return expandTo(value, *known);
   Value sizes = op("Shape", {like}, {}, DType::s64);
   return op("Expand", {value, sizes});
 }
 
 Value NodeContext::unsqueeze(Value value, const Dims &axes) {
-  Dims dims = shape(value);
+  shape(value); // of unknown rank: an error
+  Sizes dims = sizesOf(value).value_or(Sizes{});
   int rank = static_cast<int>(dims.size() + axes.size());
   Dims places;
   for (int64_t axis : axes)
@@ -218,8 +298,8 @@ Value NodeContext::unsqueeze(Value value, const Dims &axes) {
   for (int64_t place : places)
     dims.insert(dims.begin() +
                     std::min<int64_t>(place, static_cast<int64_t>(dims.size())),
-                1);
-  return reshape(value, std::move(dims));
+                Size{1, ""});
+  return reshapeTo(value, std::move(dims));
 }
 
 Value NodeContext::select(Value condition, Value a, Value b) {

@@ -72,6 +72,11 @@ public:
   const reference::Tensor *elements(Value value) {
     return builder.known(value);
   }
+  /// As Builder has them.
+  std::optional<Sizes> sizesOf(Value value) { return builder.sizesOf(value); }
+  std::optional<Sizes> elementsAsSizes(Value value) {
+    return builder.elementsAsSizes(value);
+  }
   /// The elements of operand `i`, or an error that calls it `what`.
   Dims needed(size_t i, std::string_view what);
   /// The first element of operand `i` the same way; `fallback` if left out.
@@ -85,6 +90,10 @@ public:
            DType result);
   Values ops(std::string_view kind, Values operands, graph::AttrMap attrs,
              const std::vector<DType> &results);
+  /// With a result whose sizes `attrs` leave open: those of `sizes` that are
+  /// expressions.
+  Value sized(std::string_view kind, Values operands, graph::AttrMap attrs,
+              const Sizes &sizes);
 
   /// A scalar with the value and the element type.
   Value scalar(double value, DType dtype);
@@ -105,6 +114,11 @@ public:
   Value cast(Value value, DType dtype);
   /// `shape` may have kUnknownDim where a size of `value` is not known.
   Value reshape(Value value, Dims shape);
+  /// The same to sizes that may be expressions; one may be -1, what is left.
+  Value reshapeTo(Value value, Sizes sizes);
+  /// Broadcast to these sizes; an error where one is neither known nor an
+  /// expression. Absent entries mean what "Expand" says.
+  Value expandTo(Value value, const Sizes &sizes);
   Value transpose(Value value, Dims order);
   /// Broadcast with the shape of `like`.
   Value expandLike(Value value, Value like);

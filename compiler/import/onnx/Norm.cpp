@@ -12,11 +12,15 @@ namespace tenon::onnx {
 //===----------------------------------------------------------------------===//
 
 /// Product of the sizes from `from` on, before `to`.
-static int64_t product(const Dims &dims, int64_t from, int64_t to) {
+/// The product of these sizes; -1 if one is not known.
+static Size product(const Dims &dims, int64_t from, int64_t to) {
   int64_t result = 1;
-  for (int64_t i = from; i < to; ++i)
+  for (int64_t i = from; i < to; ++i) {
+    if (dims[i] == graph::kUnknownDim)
+      return {-1, ""};
     result *= dims[i];
-  return result;
+  }
+  return {result, ""};
 }
 
 /// Before version 13 the dims from axis on are normalised as if they were one:
@@ -24,14 +28,16 @@ static int64_t product(const Dims &dims, int64_t from, int64_t to) {
 template <typename Normalized>
 static void overFlattened(NodeContext &n, Normalized normalized) {
   Value x = n.in(0);
-  Dims dims = n.knownShape(x);
+  Dims dims = n.shape(x);
   auto rank = static_cast<int64_t>(dims.size());
   int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(rank));
   if (n.failed())
     return;
-  Value flat =
-      n.reshape(x, {product(dims, 0, axis), product(dims, axis, rank)});
-  n.out(0, n.reshape(normalized(flat), dims));
+  Size rows = product(dims, 0, axis), row = product(dims, axis, rank);
+  if (rows.number == -1 && row.number == -1)
+    return n.refuse("sizes before and behind the axis are not known");
+  Value flat = n.reshapeTo(x, {rows, row});
+  n.out(0, n.reshapeTo(normalized(flat), *n.sizesOf(x)));
 }
 
 static void softmax1(NodeContext &n) {

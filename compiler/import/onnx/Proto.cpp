@@ -90,6 +90,41 @@ public:
       case bytes(8):
         read(message.get_message(), model.operatorSets.emplace_back());
         break;
+      case bytes(25):
+        read(message.get_message(), model.functions.emplace_back());
+        break;
+      default:
+        message.skip();
+      }
+  }
+
+  void read(Reader message, FunctionProto &function) {
+    count();
+    while (message.next())
+      switch (message.tag_and_type()) {
+      case bytes(1):
+        function.name = view(message);
+        break;
+      case bytes(4):
+        count();
+        function.inputs.push_back(view(message));
+        break;
+      case bytes(5):
+        count();
+        function.outputs.push_back(view(message));
+        break;
+      case bytes(7):
+        read(message.get_message(), function.nodes.emplace_back());
+        break;
+      case bytes(9):
+        read(message.get_message(), function.operatorSets.emplace_back());
+        break;
+      case bytes(10):
+        function.domain = view(message);
+        break;
+      case bytes(11):
+        read(message.get_message(), function.defaults.emplace_back());
+        break;
       default:
         message.skip();
       }
@@ -129,6 +164,9 @@ public:
       case fixed64(10):
         readDoubles(message, tensor.doubles);
         break;
+      case bytes(13):
+        readExternal(message.get_message(), tensor);
+        break;
       case varint(14):
         tensor.isExternal = message.get_int32() == 1;
         break;
@@ -138,6 +176,23 @@ public:
   }
 
 private:
+  /// A key and a value, such as "location" and a path.
+  void readExternal(Reader message, TensorProto &tensor) {
+    count();
+    auto &[key, value] = tensor.external.emplace_back();
+    while (message.next())
+      switch (message.tag_and_type()) {
+      case bytes(1):
+        key = view(message);
+        break;
+      case bytes(2):
+        value = view(message);
+        break;
+      default:
+        message.skip();
+      }
+  }
+
   void count() {
     if (++messages > kMaxMessages)
       throw TooMuch{"more messages than any model has"};
@@ -249,6 +304,9 @@ private:
       case bytes(9):
         count();
         attribute.strings.push_back(view(message));
+        break;
+      case bytes(21):
+        attribute.reference = view(message);
         break;
       default:
         message.skip();

@@ -59,7 +59,8 @@ struct TensorProto {
   graph::Dims dims;
   std::string_view raw;
   bool isRaw = false;
-  bool isExternal = false; // elements are in another file
+  bool isExternal = false; // elements are in another file, as `external` says
+  std::vector<std::pair<std::string_view, std::string_view>> external;
   std::vector<float> floats;
   std::vector<int32_t> int32s; // of all types of at most 32 bits but f32
   std::vector<int64_t> int64s;
@@ -71,6 +72,8 @@ struct GraphProto;
 /// An attribute; what it is not holds its default.
 struct AttributeProto {
   std::string_view name;
+  /// In a function: the attribute of the node that it is instead.
+  std::string_view reference;
   float f = 0;
   int64_t i = 0;
   std::string_view s;
@@ -113,10 +116,20 @@ struct OperatorSet {
   int64_t version = 0;
 };
 
+/// An operator that the model defines itself, by nodes.
+struct FunctionProto {
+  std::string_view name, domain;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<AttributeProto> defaults; // of attributes that may be left out
+  std::vector<NodeProto> nodes;
+  std::vector<OperatorSet> operatorSets;
+};
+
 struct ModelProto {
   int64_t irVersion = 0;
   std::vector<OperatorSet> operatorSets;
   GraphProto graph;
+  std::vector<FunctionProto> functions;
 };
 
 /// Reads a model. Errors: Syntax for bytes that are no model or are cut off,

@@ -33,18 +33,21 @@ static std::vector<float> neededFloats(NodeContext &n, size_t i) {
 /// two dims of 1 in front make all dims spatial.
 static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
   Value x = n.in(0);
-  Dims dims = n.knownShape(x);
+  Dims dims = n.shape(x);
+  Sizes before = n.sizesOf(x).value_or(Sizes{});
   if (n.failed())
     return;
   if (to.size() != dims.size())
     return n.refuse("a factor or a size for each dim is needed");
   auto changes = [&](size_t i) {
-    return to.scales.empty() ? to.sizes[i] != dims[i] : to.scales[i] != 1;
+    // A size that is not known, and 0, is kept.
+    return to.scales.empty() ? to.sizes[i] != dims[i] && to.sizes[i] != 0
+                             : to.scales[i] != 1;
   };
   bool all = dims.size() < 3 || changes(0) || changes(1);
   if (all) {
-    dims.insert(dims.begin(), 2, 1);
-    x = n.reshape(x, dims);
+    before.insert(before.begin(), 2, Size{1, ""});
+    x = n.reshapeTo(x, before);
   } else if (to.scales.empty()) {
     to.sizes.erase(to.sizes.begin(), to.sizes.begin() + 2);
   } else {
@@ -59,11 +62,11 @@ static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
   attrs.emplace("data_format", "NCX");
   Value result = n.op("Interpolate", {x}, attrs);
   if (all) {
-    Dims wanted = n.knownShape(result);
+    Sizes wanted = n.sizesOf(result).value_or(Sizes{});
     if (n.failed())
       return;
     wanted.erase(wanted.begin(), wanted.begin() + 2);
-    result = n.reshape(result, wanted);
+    result = n.reshapeTo(result, wanted);
   }
   n.out(0, result);
 }
@@ -87,6 +90,9 @@ static void followRatio(NodeContext &n, const Dims &axes, const Dims &dims,
   std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch")
     return;
+  for (int64_t axis : axes)
+    if (dims[axis] == graph::kUnknownDim)
+      return n.refuse("a size is not known, of which the ratio is kept");
   bool smaller = policy == "not_larger";
   double factor = smaller ? std::numeric_limits<double>::infinity() : 0;
   for (int64_t axis : axes) {
@@ -184,9 +190,12 @@ static bool resizeByMatrices(NodeContext &n, const Resized &to,
       n.integer("exclude_outside", 0))
     return false;
   Value x = n.in(0);
-  Dims dims = n.knownShape(x);
+  Dims dims = n.shape(x);
   if (n.failed() || to.size() != dims.size())
     return false;
+  for (int64_t axis : axes)
+    if (dims[axis] == graph::kUnknownDim)
+      return false;
   const reference::Tensor *region = n.elements(n.in(1));
   if (cropped && (!region || region->numElements() !=
                                  2 * static_cast<int64_t>(axes.size())))
@@ -214,16 +223,35 @@ static bool resizeByMatrices(NodeContext &n, const Resized &to,
   return true;
 }
 
+/// The operand sizes; 0 for the batch or channels if they stay, whatever they
+/// are.
+static Dims neededSizes(NodeContext &n) {
+  Sizes before = n.sizesOf(n.in(0)).value_or(Sizes{}),
+        after = n.elementsAsSizes(n.in(3)).value_or(Sizes{});
+  if (after.empty())
+    return n.needed(3, "the operand sizes");
+  Dims numbers;
+  for (size_t i = 0; i < after.size(); ++i) {
+    bool isKept = !after[i].isKnown() &&
+                  i < std::min(before.size(), size_t(2)) &&
+                  before[i].expression == after[i].expression;
+    if (!after[i].isKnown() && !isKept)
+      n.refuse("a size that the image gets depends on those of inputs");
+    numbers.push_back(isKept ? 0 : after[i].number);
+  }
+  return numbers;
+}
+
 /// Operands are X, roi, scales, sizes. With `axes` (version 18), scales and
 /// sizes are of those dims alone.
 static void resize11(NodeContext &n) {
   std::string coordinates =
       n.text("coordinate_transformation_mode", "half_pixel");
   Resized given, to;
-  Dims dims = n.knownShape(n.in(0));
+  Dims dims = n.shape(n.in(0));
   // An operand of no elements is like one that is left out.
   if (n.in(3) != kNone && n.shape(n.in(3)) != Dims{0})
-    given.sizes = n.needed(3, "the operand sizes");
+    given.sizes = neededSizes(n);
   else
     given.scales = neededFloats(n, 2);
   if (n.failed())

@@ -21,7 +21,8 @@ static void shape(NodeContext &n) {
   int64_t start = clamped(n.integer("start", 0));
   int64_t end = clamped(n.integer("end", rank));
   if (!isStatic(dims))
-    return n.out(0, n.op("Shape", {n.in(0)}, {{"start", start}, {"end", end}},
+    return n.out(0, n.op("Shape", {n.in(0)},
+                         {{"start", start}, {"end", std::max(start, end)}},
                          DType::s64));
   Dims part;
   for (int64_t i = start; i < end; ++i)
@@ -66,11 +67,25 @@ static void constantOfShape(NodeContext &n) {
                       : n.scalar(0, DType::f32);
   if (std::optional<Dims> shape = n.known(n.in(0)))
     return n.out(0, n.op("Expand", {element}, {{"shape", *shape}}));
+  if (std::optional<Sizes> sizes = n.elementsAsSizes(n.in(0)))
+    return n.out(0, n.expandTo(element, *sizes));
   n.out(0, n.op("Expand", {element, n.in(0)}));
 }
 
 /// As many numbers as fit below the limit.
 static void range(NodeContext &n) {
+  // Of as many numbers as a size: their index.
+  bool isKnown =
+      n.elements(n.in(0)) && n.elements(n.in(1)) && n.elements(n.in(2));
+  if (std::optional<Sizes> limit =
+          isKnown ? std::nullopt : n.elementsAsSizes(n.in(1));
+      limit && limit->size() == 1) {
+    if (n.neededNumber(0, "the operand start", 0) != 0 ||
+        n.neededNumber(2, "the operand delta", 1) != 1)
+      return n.refuse("a range of unknown size is from 0, in steps of 1");
+    Value places = n.expandTo(n.scalar(0, DType::s64), *limit);
+    return n.out(0, n.cast(n.indexAlong(places, 0), n.type(n.in(0))));
+  }
   double start = n.neededNumber(0, "the operand start", 0);
   double limit = n.neededNumber(1, "the operand limit", 0);
   double delta = n.neededNumber(2, "the operand delta", 1);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/import/onnx/SizeTrials.h"
+
+#include "dialects/graph/SizeExpr.h"
+
+#include <algorithm>
+
+namespace tenon::onnx {
+
+using graph::SizeExpr;
+
+/// The numbers of the n-th name. Images are halved up to five times: three
+/// trials have multiples of 32. The others are primes, small ones for tables
+/// that end early.
+static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
+  static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
+                                       31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
+  constexpr size_t count = std::size(primes);
+  return {32 * primes[(n + 1) % count], 32 * primes[(3 * n + 2) % count],
+          64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
+          primes[(3 * n + 5) % count]};
+}
+
+const std::array<int64_t, SizeTrials::kCount> &
+SizeTrials::numbersOfName(const std::string &name) {
+  auto found = std::ranges::find(names, name, &Name::text);
+  if (found != names.end())
+    return found->numbers;
+  names.push_back({name, numbersFor(names.size())});
+  return names.back().numbers;
+}
+
+std::optional<SizeTrials::Numbers>
+SizeTrials::numbersOf(std::string_view expression) {
+  auto parsed = SizeExpr::parse(expression);
+  if (!parsed)
+    return std::nullopt;
+  Numbers numbers;
+  for (size_t k = 0; k < kCount; ++k)
+    numbers[k] = parsed->evaluate([&](std::string_view name) {
+      return std::optional(numbersOfName(std::string(name))[k]);
+    });
+  return numbers;
+}
+
+/// Looks for an expression of one or several names.
+struct SizeTrials::Search {
+  const Numbers &numbers;
+  size_t tells; // how many there are
+
+  /// What is like `base`, a text with these numbers, but for a factor, a
+  /// divisor and a summand.
+  std::optional<std::string>
+  scaled(const std::string &base, const std::array<int64_t, kCount> &of) const {
+    for (int64_t divisor : {1, 2, 4, 8, 16, 32, 64, 256, 1024})
+      for (int64_t factor : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 25, 49, 64})
+        for (bool roundsUp : {false, true})
+          if (auto text = scaledBy(base, of, factor, divisor, roundsUp))
+            return text;
+    return anyFactor(base, of);
+  }
+
+  std::optional<std::string> scaledBy(const std::string &base,
+                                      const std::array<int64_t, kCount> &of,
+                                      int64_t factor, int64_t divisor,
+                                      bool roundsUp) const {
+    if (divisor == 1 ? roundsUp : factor % divisor == 0)
+      return std::nullopt;
+    int64_t more = roundsUp ? divisor - 1 : 0;
+    std::optional<int64_t> summand;
+    for (size_t k = 0; k < kCount; ++k) {
+      if (!numbers[k])
+        continue;
+      int64_t left = *numbers[k] - (of[k] * factor + more) / divisor;
+      if (summand.value_or(left) != left)
+        return std::nullopt;
+      summand = left;
+    }
+    // Two numbers fit any line, and larger summands are no padding.
+    constexpr int64_t kMost = 1024;
+    if (!summand || *summand < -kMost || *summand > kMost ||
+        (*summand && tells < 3))
+      return std::nullopt;
+    std::string text = base;
+    if (factor != 1)
+      text = std::to_string(factor) + " * " + text;
+    if (more)
+      text = "(" + text + " + " + std::to_string(more) + ")";
+    if (divisor != 1)
+      text = (more || factor == 1 ? text : "(" + text + ")") + " // " +
+             std::to_string(divisor);
+    if (*summand)
+      text +=
+          (*summand > 0 ? " + " : " - ") + std::to_string(std::abs(*summand));
+    return text;
+  }
+
+  /// A multiple of `base`, and a summand.
+  std::optional<std::string>
+  anyFactor(const std::string &base,
+            const std::array<int64_t, kCount> &of) const {
+    std::vector<size_t> known;
+    for (size_t k = 0; k < kCount; ++k)
+      if (numbers[k])
+        known.push_back(k);
+    int64_t step = of[known[1]] - of[known[0]];
+    int64_t rise = *numbers[known[1]] - *numbers[known[0]];
+    if (step == 0 || rise % step || rise / step < 1)
+      return std::nullopt;
+    return scaledBy(base, of, rise / step, 1, false);
+  }
+};
+
+std::optional<std::string>
+SizeTrials::expressionOf(const Numbers &numbers) const {
+  std::vector<int64_t> told;
+  for (const auto &number : numbers)
+    if (number)
+      told.push_back(*number);
+  if (told.size() < 2)
+    return std::nullopt;
+  if (std::ranges::count(told, told[0]) == static_cast<int64_t>(told.size()))
+    return std::to_string(told[0]);
+  Search search{numbers, told.size()};
+  for (const Name &a : names)
+    if (auto text = search.scaled(a.text, a.numbers))
+      return text;
+  // Sums, and products of two and of three names.
+  auto joined = [](const Name &a, const Name &b, bool product) {
+    Name both{a.text + (product ? " * " : " + ") + b.text, a.numbers};
+    for (size_t k = 0; k < kCount; ++k)
+      both.numbers[k] =
+          product ? a.numbers[k] * b.numbers[k] : a.numbers[k] + b.numbers[k];
+    return both;
+  };
+  for (bool product : {false, true})
+    for (const Name &a : names)
+      for (const Name &b : names) {
+        if (&b < &a || (&a == &b && !product))
+          continue;
+        Name both = joined(a, b, product);
+        if (!product)
+          both.text = "(" + both.text + ")";
+        if (auto text = search.scaled(both.text, both.numbers))
+          return text;
+        for (const Name &c : names)
+          if (product && &c >= &b)
+            if (Name all = joined(both, c, true);
+                auto text = search.scaled(all.text, all.numbers))
+              return text;
+      }
+  return std::nullopt;
+}
+
+} // namespace tenon::onnx

@@ -1,0 +1,52 @@
+//===- SizeTrials.h - numbers tried for sizes that are not known -*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models compute shapes: they take sizes, multiply and join them, and reshape
+// by the result. What such a size is made of follows from trials. Each name
+// stands for a few numbers, shapes are computed for each of them, and an
+// expression is looked for that gives the numbers which come out. A trial that
+// a model refuses, as one with too many tokens for its table of positions, says
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::onnx {
+
+/// Not thread-safe.
+class SizeTrials {
+public:
+  static constexpr size_t kCount = 5;
+  /// A size in each trial; absent where the trial does not get that far.
+  using Numbers = std::array<std::optional<int64_t>, kCount>;
+
+  /// The numbers of an expression (SizeExpr.h), whose names get some where they
+  /// have none; absent if it is no expression.
+  std::optional<Numbers> numbersOf(std::string_view expression);
+  /// An expression with these numbers; absent if none is found, or if less than
+  /// two trials tell.
+  std::optional<std::string> expressionOf(const Numbers &numbers) const;
+
+  bool empty() const { return names.empty(); }
+
+private:
+  struct Name {
+    std::string text;
+    std::array<int64_t, kCount> numbers;
+  };
+  const std::array<int64_t, kCount> &numbersOfName(const std::string &name);
+  struct Search;
+
+  std::vector<Name> names;
+};
+
+} // namespace tenon::onnx

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes that are not known: shapes that models compute from them become
+// expressions of names.
+#include "compiler/import/onnx/SizeTrials.h"
+#include "compiler/import/onnx/TestModels.h"
+
+using namespace tenon;
+using namespace tenon::onnx;
+using namespace tenon::onnx::test;
+
+namespace {
+
+constexpr int64_t kAny = graph::kUnknownDim;
+
+TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
+  SizeTrials trials;
+  for (const char *name : {"batch", "tokens", "height", "width"})
+    ASSERT_TRUE(trials.numbersOf(name));
+  for (const char *text :
+       {"batch", "12 * batch", "tokens + 1", "batch * tokens",
+        "768 * batch * tokens", "height // 2", "(height + 1) // 2",
+        "(batch + tokens)", "height // 32", "batch * height * width", "7",
+        "tokens - 1", "height * width // 4"}) {
+    auto numbers = trials.numbersOf(text);
+    ASSERT_TRUE(numbers) << text;
+    auto found = trials.expressionOf(*numbers);
+    ASSERT_TRUE(found) << text;
+    // Another text may say the same.
+    EXPECT_EQ(trials.numbersOf(*found), numbers) << text << ": " << *found;
+  }
+  EXPECT_FALSE(trials.numbersOf("batch *"));
+  // Nothing that names give, and nothing that one trial tells.
+  SizeTrials::Numbers odd{1, 5, 2, 77, 3};
+  EXPECT_FALSE(trials.expressionOf(odd));
+  SizeTrials::Numbers one{};
+  one[0] = 4;
+  EXPECT_FALSE(trials.expressionOf(one));
+}
+
+ValueInfoProto named(std::string_view name, DataType type,
+                     const std::vector<std::string_view> &dims) {
+  ValueInfoProto value = port(name, type, {});
+  for (std::string_view dim : dims)
+    if (dim.find_first_not_of("0123456789") == dim.npos)
+      value.shape->emplace_back().value = std::stoll(std::string(dim));
+    else
+      value.shape->emplace_back().name = dim;
+  return value;
+}
+
+NodeProto named(NodeProto node, std::string_view result) {
+  node.outputs = {result};
+  return node;
+}
+
+TensorProto integers(std::string_view name, std::vector<int64_t> values,
+                     bool isScalar = false) {
+  TensorProto tensor;
+  tensor.name = name;
+  tensor.type = DataType::s64;
+  if (!isScalar)
+    tensor.dims = {static_cast<int64_t>(values.size())};
+  tensor.int64s = std::move(values);
+  return tensor;
+}
+
+const graph::Op *find(const graph::Graph &graph, std::string_view kind) {
+  for (const graph::Op &op : graph.ops)
+    if (op.kind == kind)
+      return &op;
+  return nullptr;
+}
+
+/// A reshape of x, [batch, sequence length, 24], to the sizes `first` and
+/// `second`, which are computed from its shape, and `rest`.
+Expected<Imported> reshaped(std::string_view first, std::string_view second,
+                            std::vector<int64_t> rest) {
+  ModelProto model = modelOf(nodeOf("Reshape", {"x", "shape"}));
+  NodeProto reshape = model.graph.nodes[0];
+  NodeProto concat = named(nodeOf("Concat", {first, second, "rest"}), "shape");
+  concat.attributes.emplace_back().name = "axis";
+  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
+                       named(nodeOf("Gather", {"all", "zero"}), "b"),
+                       named(nodeOf("Gather", {"all", "one"}), "t"), concat,
+                       reshape};
+  model.graph.inputs = {
+      named("x", DataType::f32, {"batch", "sequence length", "24"})};
+  model.graph.initializers = {integers("zero", {0}), integers("one", {1}),
+                              integers("rest", std::move(rest))};
+  return importModel(model);
+}
+
+TEST(OnnxSizes, ReshapesByComputedShapes) {
+  // Sizes that stay where they are need no names.
+  auto kept = reshaped("b", "t", {3, 8});
+  ASSERT_TRUE(kept) << str(kept.errors());
+  ASSERT_EQ(kept->graph.ops.size(), 1u); // only the reshape is left
+  EXPECT_EQ(kept->graph.ops[0].attrOr<graph::Dims>("shape", {}),
+            (graph::Dims{0, 0, 3, 8}));
+  const graph::LogicalTensor &x = kept->graph.tensor(kept->graph.inputPorts[0]);
+  EXPECT_EQ(x.sizes,
+            (std::vector<std::string>{"batch", "sequence_length", "24"}));
+  EXPECT_EQ(kept->graph.tensor(*kept->outputs[0].id).name, "y");
+
+  auto moved = reshaped("t", "b", {24});
+  ASSERT_TRUE(moved) << str(moved.errors());
+  const graph::LogicalTensor &y = moved->graph.tensor(*moved->outputs[0].id);
+  EXPECT_EQ(y.shape, (graph::Dims{kAny, kAny, 24}));
+  EXPECT_EQ(y.sizes,
+            (std::vector<std::string>{"sequence_length", "batch", "24"}));
+
+  // One is left to the elements.
+  auto rest = reshaped("t", "b", {2, -1});
+  ASSERT_TRUE(rest) << str(rest.errors());
+  EXPECT_EQ(rest->graph.tensor(*rest->outputs[0].id).sizes.back(), "12");
+}
+
+/// Positions 0, 1, .. of as many tokens as there are.
+TEST(OnnxSizes, RangesUpToASize) {
+  ModelProto model = modelOf(nodeOf("Range", {"zero", "n", "one"}));
+  NodeProto range = model.graph.nodes[0];
+  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
+                       named(nodeOf("Gather", {"all", "one"}), "n"), range};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"})};
+  model.graph.initializers = {integers("zero", {0}, true),
+                              integers("one", {1}, true)};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Op *expand = find(imported->graph, "Expand");
+  ASSERT_TRUE(expand);
+  EXPECT_EQ(imported->graph.tensor(expand->outputs[0]).sizes,
+            std::vector<std::string>{"tokens"});
+  EXPECT_TRUE(find(imported->graph, "GenIndex"));
+}
+
+/// A table that is cut to as many rows as there are tokens.
+TEST(OnnxSizes, SlicesUpToASize) {
+  ModelProto model = modelOf(nodeOf("Slice", {"table", "from", "n", "axis"}));
+  NodeProto slice = model.graph.nodes[0];
+  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
+                       named(nodeOf("Gather", {"all", "axis"}), "n"), slice};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
+                        port("table", DataType::f32, {1, 512})};
+  model.graph.initializers = {integers("from", {0}), integers("axis", {1})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Op *op = find(imported->graph, "Slice");
+  ASSERT_TRUE(op);
+  EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
+            (std::vector<std::string>{"1", "tokens"}));
+}
+
+/// Exporters write sums where two dims are joined.
+TEST(OnnxSizes, DimsMayBeSums) {
+  ModelProto model = modelOf(nodeOf("Concat", {"past", "x"}));
+  model.graph.nodes[0].attributes.emplace_back().name = "axis";
+  model.graph.inputs = {named("past", DataType::f32, {"past", "4"}),
+                        named("x", DataType::f32, {"new", "4"}),
+                        named("mask", DataType::f32, {"past + new", "4"}),
+                        named("other", DataType::f32, {"past + gone", "4"})};
+  NodeProto add = named(nodeOf("Add", {"y", "mask"}), "z");
+  model.graph.nodes.push_back(add);
+  model.graph.nodes.push_back(named(nodeOf("Relu", {"other"}), "o"));
+  model.graph.outputs.push_back(port("z", DataType::f32, {}));
+  model.graph.outputs.push_back(port("o", DataType::f32, {}));
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Graph &g = imported->graph;
+  EXPECT_EQ(g.tensor(*imported->inputs[2].id).sizes[0], "past + new");
+  EXPECT_EQ(g.tensor(*imported->inputs[3].id).sizes[0], "past___gone");
+}
+
+} // namespace
