@@ -1,6 +1,7 @@
 //===- CompiledPartition.cpp - execution through the C interface ----------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/CompiledPartition.h"
+#include "compiler/api/Ports.h"
 #include "compiler/driver/Shapes.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -20,90 +21,7 @@ constexpr size_t kRemembered = 4;
 
 using Buffers = llvm::SmallVector<void *, 32>;
 using Sizes = llvm::SmallVector<int64_t, 64>;
-using Tensors = llvm::SmallVector<const tenon_tensor *, 32>;
 using Errors = std::vector<Error>;
-
-std::string called(uint64_t id) { return "tensor " + std::to_string(id); }
-
-/// Whether the elements lie where the code expects them.
-bool sameLayout(const Port &port, const tenon_tensor &tensor) {
-  const graph::Dims &dims = *tensor.about.shape;
-  if (port.strides.empty() && tensor.about.strides.empty())
-    return true; // both dense
-  const graph::Dims &wanted =
-      port.strides.empty() ? graph::denseStrides(dims) : port.strides;
-  graph::Dims given = tensor.about.effectiveStrides();
-  return sameAddresses(dims, wanted.data(), given.data()) ||
-         tensor.about.numElements() == 0;
-}
-
-Errors checkTensor(const Port &port, const tenon_tensor &tensor) {
-  uint64_t id = port.about.id;
-  if (tensor.about.dtype != port.about.dtype)
-    return errorList(
-        ErrorCode::BadDType,
-        called(id) + " is " + std::string(graph::name(tensor.about.dtype)) +
-            ", compiled was " + std::string(graph::name(port.about.dtype)));
-  if (!fits(*port.about.shape, *tensor.about.shape))
-    return errorList(ErrorCode::ShapeMismatch,
-                     called(id) + " is " + text(*tensor.about.shape) +
-                         ", compiled was " + text(*port.about.shape));
-  if (!sameLayout(port, tensor))
-    return errorList(ErrorCode::BadStride,
-                     called(id) + " has the strides " +
-                         text(tensor.about.effectiveStrides()) +
-                         ", compiled was for others",
-                     "tenon_tensor_convert changes layouts");
-  if (!tensor.data && tensor.about.numElements() > 0)
-    return errorList(ErrorCode::BadTensorData, called(id) + " has no data",
-                     "call tenon_tensor_set_data");
-  return {};
-}
-
-/// The tensors in the order of the ports; `own`, if it is not empty, has those
-/// that stand for ones that are not given.
-Errors match(const std::vector<Port> &ports, const char *what, size_t count,
-             const tenon_tensor *const *given,
-             const std::vector<std::unique_ptr<tenon_tensor>> &own,
-             Tensors &matched) {
-  if (count && !given)
-    return needed({{what, nullptr}});
-  auto optional = static_cast<size_t>(std::count_if(
-      own.begin(), own.end(), [](const auto &t) { return bool(t); }));
-  if (count > ports.size() || count + optional < ports.size())
-    return errorList(ErrorCode::PortMismatch,
-                     std::to_string(count) + " " + what +
-                         " are given, the partition has " +
-                         std::to_string(ports.size() - optional));
-  for (size_t i = 0; i < count; ++i)
-    if (auto e = checkHandle(given[i], what); !e.empty())
-      return e;
-  size_t used = 0;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    uint64_t id = ports[i].about.id;
-    const tenon_tensor *found =
-        i < count && given[i]->about.id == id ? given[i] : nullptr;
-    for (size_t k = 0; !found && k < count; ++k)
-      if (given[k]->about.id == id)
-        found = given[k];
-    used += found != nullptr;
-    if (!found && i < own.size() && own[i]) {
-      matched.push_back(own[i].get());
-      continue;
-    }
-    if (!found)
-      return errorList(ErrorCode::PortMismatch,
-                       called(id) + " is missing among the " + what);
-    if (auto e = checkTensor(ports[i], *found); !e.empty())
-      return e;
-    matched.push_back(found);
-  }
-  if (used < count)
-    return errorList(ErrorCode::PortMismatch,
-                     std::string("among the ") + what +
-                         " is a tensor that the partition does not have");
-  return {};
-}
 
 void append(Sizes &sizes, const graph::Dims &dims) {
   sizes.append(dims.begin(), dims.end());
@@ -214,23 +132,6 @@ Errors checkSizes(const tenon_compiled_partition &compiled,
                            ", the result " + text(wanted));
     at += dims.size();
   }
-  return {};
-}
-
-/// The inputs without those that are ignored.
-Errors dropIgnored(const tenon_compiled_partition &compiled, size_t &count,
-                   const tenon_tensor *const *&inputs, Tensors &kept) {
-  if (compiled.ignored.empty() || !inputs)
-    return {};
-  for (size_t i = 0; i < count; ++i) {
-    if (auto e = checkHandle(inputs[i], "inputs"); !e.empty())
-      return e;
-    if (std::find(compiled.ignored.begin(), compiled.ignored.end(),
-                  inputs[i]->about.id) == compiled.ignored.end())
-      kept.push_back(inputs[i]);
-  }
-  count = kept.size();
-  inputs = kept.data();
   return {};
 }
 
@@ -515,6 +416,8 @@ tenon_status tenon_compiled_partition_bind_constants(
       for (size_t i = 0; i < num_tensors; ++i)
         if (tensors[i]->about.id == port.about.id)
           inputs[position] = tensors[i];
+      if (!inputs[position] && position < compiled->own.size())
+        inputs[position] = compiled->own[position].get();
       if (!inputs[position])
         return errorList(ErrorCode::PortMismatch,
                          called(port.about.id) + ", a constant, is missing");

@@ -504,4 +504,57 @@ TEST(Conditioning, IsNotMeasuredWithoutNeed) {
   EXPECT_EQ(asked, 1);
 }
 
+/// LRNBackward with windows of one element, in f32; `error` of its second term.
+/// With beta = 1/2 the result is dd k w^(-3/2): both terms are w / k as large.
+std::vector<double> lrnBackward(const Tensor &src, const Tensor &diff, float k,
+                                float error) {
+  std::vector<double> result;
+  for (size_t i = 0; i < src.data.size(); ++i) {
+    auto s = static_cast<float>(src.data[i]);
+    auto dd = static_cast<float>(diff.data[i]);
+    float w = k + s * s;
+    float first = dd / std::sqrt(w), second = s * s * dd / (w * std::sqrt(w));
+    result.push_back(first - second * (1 + error));
+  }
+  return result;
+}
+
+TEST(Conditioning, TermsOfLrnBackwardMayCancel) {
+  constexpr float kSmall = 0x1p-12f;
+  Builder b;
+  uint64_t src = b.tensor({1, 64, 1}), diff = b.tensor({1, 64, 1});
+  uint64_t dst = b.op(
+      "LRNBackward", {src, diff}, {1, 64, 1}, DType::f32,
+      {{"size", int64_t{1}}, {"alpha", 1.0f}, {"beta", 0.5f}, {"k", kSmall}});
+  auto inputs = fillOrDie(b.graph, 3, FillMode::real);
+  for (double &s : inputs.at(src).data)
+    s = std::copysign(1 + std::fabs(s), s);
+  auto verdict = [&](float error) {
+    auto exact = reference::evaluate(b.graph, inputs);
+    Tensor got = exact->at(dst);
+    got.data = lrnBackward(inputs.at(src), inputs.at(diff), kSmall, error);
+    auto judged = judge(b.graph, inputs, {{dst, got}});
+    return judged && judged->at(0).result.passed();
+  };
+  EXPECT_TRUE(verdict(0));
+  // The result is lost: its size is that of the error.
+  EXPECT_FALSE(verdict(1e-4f));
+  EXPECT_FALSE(verdict(1e-5f));
+  // What cancels is judged by its terms, other results as before.
+  Tolerance tolerance = toleranceFor(b.graph, dst, &inputs);
+  ASSERT_EQ(tolerance.terms.size(), 64u);
+  for (size_t i = 0; i < 64; ++i) {
+    double s = inputs.at(src).data[i], dd = inputs.at(diff).data[i];
+    double w = double(kSmall) + s * s;
+    EXPECT_NEAR(tolerance.terms[i],
+                std::fabs(dd) * (1 / std::sqrt(w) + s * s / std::pow(w, 1.5)),
+                1e-9);
+  }
+  Builder other;
+  uint64_t x = other.tensor({8});
+  uint64_t y = other.op("Exp", {x}, {8});
+  auto numbers = fillOrDie(other.graph, 3, FillMode::real);
+  EXPECT_TRUE(toleranceFor(other.graph, y, &numbers).terms.empty());
+}
+
 } // namespace

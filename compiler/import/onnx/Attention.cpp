@@ -184,19 +184,14 @@ private:
       Dims line =
           group > 1 ? Dims{heads / group, group, 1, 1} : Dims{heads, 1, 1};
       sink = n.reshape(n.cast(sink, n.type(scores)), line);
-      Value column =
-          n.op("Slice", {scores},
-               {{"axes", Dims{-1}}, {"begins", Dims{0}}, {"ends", Dims{1}}});
+      Value column = n.slice(scores, -1, 0, 1);
       sink = n.expandLike(sink, column);
       scores = n.op("Concat", {sink, scores}, {{"axis", int64_t{-1}}});
     }
     Value weights = n.op("SoftMax", {scores},
                          {{"axis", int64_t{-1}}, {"mode", "inf_as_zero"}});
     if (sink != kNone)
-      weights = n.op("Slice", {weights},
-                     {{"axes", Dims{-1}},
-                      {"begins", Dims{1}},
-                      {"ends", Dims{std::numeric_limits<int64_t>::max()}}});
+      weights = n.slice(weights, -1, 1, std::numeric_limits<int64_t>::max());
     return n.cast(weights, type);
   }
 

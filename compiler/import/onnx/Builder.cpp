@@ -447,6 +447,10 @@ graph::Graph Builder::take(const std::vector<Value> &outputs) {
   for (Value input : inputs)
     if (needed.contains(input))
       graph.inputPorts.push_back(input);
+  for (const auto &[value, tensor] : weightTensors)
+    graph.inputPorts.push_back(value);
+  for (const auto &[value, tensor] : constantTensors)
+    graph.inputPorts.push_back(value);
   for (Value output : outputs)
     graph.outputPorts.push_back(output);
   return std::move(graph);

@@ -86,10 +86,7 @@ private:
   /// From -1 to 1, the centres or the borders of the outer elements, to
   /// elements.
   Value place(Value places, int64_t which, int64_t size) {
-    Value at = n.op("Slice", {places},
-                    {{"axes", Dims{2}},
-                     {"begins", Dims{which}},
-                     {"ends", Dims{which + 1}}});
+    Value at = n.slice(places, 2, which, which + 1);
     auto count = static_cast<double>(size);
     return alignCorners ? scaled(shifted(at, 1), (count - 1) / 2)
                         : shifted(scaled(shifted(at, 1), count / 2), -0.5);
@@ -273,9 +270,7 @@ private:
           static_cast<double>(pads[d]) +
           static_cast<double>(tapAt) * static_cast<double>(dilations[d]);
     }
-    Value own =
-        n.op("Slice", {offsets},
-             {{"axes", Dims{2}}, {"begins", Dims{d}}, {"ends", Dims{d + 1}}});
+    Value own = n.slice(offsets, 2, d, d + 1);
     own = n.reshape(own, {image[0] * groups, samples, 1});
     return {n.op("Add", {own, n.constant(std::move(base))}), image[d + 2]};
   }

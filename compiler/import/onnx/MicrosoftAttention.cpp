@@ -10,20 +10,13 @@
 
 namespace tenon::onnx {
 
-static Value sliced(NodeContext &n, Value x, int64_t axis, int64_t begin,
-                    int64_t end) {
-  return n.op(
-      "Slice", {x},
-      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
-}
-
 /// Entry `i` of dim `axis`, which goes.
 static Value entry(NodeContext &n, Value x, int64_t axis, int64_t i) {
   Dims dims = n.shape(x);
   if (axis >= static_cast<int64_t>(dims.size()))
     return kNone;
   dims.erase(dims.begin() + axis);
-  return n.reshape(sliced(n, x, axis, i, i + 1), dims);
+  return n.reshape(n.slice(x, axis, i, i + 1), dims);
 }
 
 /// A mask of keys as numbers that are added to scores: 0 where it is not 0,
@@ -46,7 +39,7 @@ static void addKeyMask(NodeContext &n, Value mask, float hidden, Value keys,
     key = entry(n, entry(n, key, 3, 0), 1, 0);
     auto bound = [&](int64_t begin) {
       Value numbers =
-          sliced(n, n.cast(mask, DType::s64), 0, begin, begin + batch);
+          n.slice(n.cast(mask, DType::s64), 0, begin, begin + batch);
       return n.unsqueeze(numbers, {1});
     };
     seen = n.less(key, bound(0));
@@ -111,7 +104,7 @@ static void attendToProduct(NodeContext &n, const AttentionOperands &in) {
   Values parts;
   for (int64_t size : sizes) {
     parts.push_back(
-        splitHeads(n, sliced(n, product, 2, begin, begin + size), heads));
+        splitHeads(n, n.slice(product, 2, begin, begin + size), heads));
     begin += size;
   }
   if (n.failed())
@@ -160,7 +153,7 @@ static Values headsOfOperands(NodeContext &n, int64_t heads) {
   auto flat = [&](Value x) {
     Dims dims = n.shape(x);
     if (bias != kNone && dims.size() == 3 && dims[2] > 0) {
-      x = n.op("Add", {x, sliced(n, bias, 0, offset, offset + dims[2])});
+      x = n.op("Add", {x, n.slice(bias, 0, offset, offset + dims[2])});
       offset += dims[2];
     }
     return splitHeads(n, x, heads);
@@ -226,9 +219,8 @@ static Value atPositions(NodeContext &n, Value table, Value positions) {
 /// 0, 1, ... for the steps of heads, B, H, S, D: 1, S.
 static Value stepsOf(NodeContext &n, Value heads) {
   Value all = n.indexAlong(heads, 2);
-  return n.reshape(
-      sliced(n, sliced(n, sliced(n, all, 0, 0, 1), 1, 0, 1), 3, 0, 1),
-      {1, n.shape(heads)[2]});
+  return n.reshape(n.slice(n.slice(n.slice(all, 0, 0, 1), 1, 0, 1), 3, 0, 1),
+                   {1, n.shape(heads)[2]});
 }
 
 /// Operands X, positions, cosines, sines. One position is that of the first
@@ -321,9 +313,9 @@ private:
       return;
     }
     Value all = splitHeads(n, q, heads + 2 * keyHeads);
-    q = sliced(n, all, 1, 0, heads);
-    k = sliced(n, all, 1, heads, heads + keyHeads);
-    v = sliced(n, all, 1, heads + keyHeads, heads + 2 * keyHeads);
+    q = n.slice(all, 1, 0, heads);
+    k = n.slice(all, 1, heads, heads + keyHeads);
+    v = n.slice(all, 1, heads + keyHeads, heads + 2 * keyHeads);
   }
 
   void rotate() {

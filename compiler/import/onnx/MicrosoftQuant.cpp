@@ -70,9 +70,7 @@ public:
     }
     if (padded[1] == columns)
       return weights;
-    return n.op(
-        "Slice", {weights},
-        {{"axes", Dims{1}}, {"begins", Dims{0}}, {"ends", Dims{columns}}});
+    return n.slice(weights, 1, 0, columns);
   }
 
 private:
@@ -93,9 +91,7 @@ private:
     Value all = unpacked(n, n.reshape(given, {rows, bytes}));
     if (blocks % 2 == 0)
       return all;
-    return n.op(
-        "Slice", {all},
-        {{"axes", Dims{1}}, {"begins", Dims{0}}, {"ends", Dims{blocks}}});
+    return n.slice(all, 1, 0, blocks);
   }
 
   /// Less what a zero point that is no integer makes, in each block.

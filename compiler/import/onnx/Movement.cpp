@@ -200,13 +200,6 @@ static Dims splitSizes(NodeContext &n, int64_t size) {
   return sizes;
 }
 
-static Value slice(NodeContext &n, Value x, int64_t axis, int64_t begin,
-                   int64_t end) {
-  return n.op(
-      "Slice", {x},
-      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
-}
-
 static void split(NodeContext &n) {
   Dims dims = n.shape(n.in(0));
   int64_t axis = n.axisOf(n.integer("axis", 0), static_cast<int>(dims.size()));
@@ -217,7 +210,7 @@ static void split(NodeContext &n) {
     return n.refuse("as many sizes as results are needed");
   int64_t begin = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    n.out(i, slice(n, n.in(0), axis, begin, begin + sizes[i]));
+    n.out(i, n.slice(n.in(0), axis, begin, begin + sizes[i]));
     begin += sizes[i];
   }
 }
@@ -342,7 +335,7 @@ static void centerCropPad(NodeContext &n) {
       return n.refuse("impossible sizes");
     int64_t more = sizes[i] - dims[axis], less = -more / 2;
     if (more < 0)
-      x = slice(n, x, axis, less, less + sizes[i]);
+      x = n.slice(x, axis, less, less + sizes[i]);
     begins[axis] = std::max<int64_t>(more, 0) / 2;
     ends[axis] = std::max<int64_t>(more, 0) - begins[axis];
   }

@@ -273,6 +273,24 @@ Value NodeContext::expandTo(Value value, const Sizes &sizes) {
   return sized("Expand", {value}, {{"shape", shape}}, sizes);
 }
 
+std::pair<Dims, Dims> NodeContext::ordersWithLast(int64_t axis, int64_t rank) {
+  Dims order, back(rank);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis)
+      order.push_back(i);
+  order.push_back(axis);
+  for (int64_t i = 0; i < rank; ++i)
+    back[order[i]] = i;
+  return {order, back};
+}
+
+Value NodeContext::slice(Value value, int64_t axis, int64_t begin,
+                         int64_t end) {
+  return op(
+      "Slice", {value},
+      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
+}
+
 Value NodeContext::transpose(Value value, Dims order) {
   return op("StaticTranspose", {value}, {{"order", std::move(order)}});
 }

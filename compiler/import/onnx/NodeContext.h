@@ -120,6 +120,8 @@ public:
   /// expression. Absent entries mean what "Expand" says.
   Value expandTo(Value value, const Sizes &sizes);
   Value transpose(Value value, Dims order);
+  /// Entries `begin` to `end` of dim `axis`, counted as Slice does.
+  Value slice(Value value, int64_t axis, int64_t begin, int64_t end);
   /// Broadcast with the shape of `like`.
   Value expandLike(Value value, Value like);
   /// With dims of 1 put in, at these places of the result.
@@ -138,6 +140,10 @@ public:
   bool failed() const { return !builder.errors().empty(); }
 
   static constexpr DType kBool = DType::boolean;
+
+  /// The order of dims that puts `axis` behind the others, and the one that
+  /// undoes it.
+  static std::pair<Dims, Dims> ordersWithLast(int64_t axis, int64_t rank);
 
 private:
   Builder &builder;

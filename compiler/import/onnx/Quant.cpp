@@ -34,9 +34,7 @@ static Value ofBlocks(NodeContext &n, Value value, const Scheme &scheme,
   value = n.reshape(n.op("Expand", {column}, {{"shape", apart}}), joined);
   if (joined[axis] == all[axis])
     return value;
-  return n.op(
-      "Slice", {value},
-      {{"axes", Dims{axis}}, {"begins", Dims{0}}, {"ends", Dims{all[axis]}}});
+  return n.slice(value, axis, 0, all[axis]);
 }
 
 /// As a dim of `x`, for broadcasting.

@@ -175,9 +175,7 @@ static void gru(NodeContext &n) {
   if (before && bias != kNone) {
     // Gates 0 and 1 of the sum, then gate 2 of each.
     auto part = [&](Value value, int64_t axis, int64_t begin, int64_t end) {
-      return n.op(
-          "Slice", {value},
-          {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
+      return n.slice(value, axis, begin, end);
     };
     Value last = n.unsqueeze(part(r.biases(), 2, 2, 3), {0}); // 1, D, 2, 1, H
     auto directions = r.sizes().directions, hidden = r.sizes().hidden;

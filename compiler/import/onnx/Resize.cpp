@@ -134,14 +134,8 @@ public:
       addTaps(weights, i, at);
     }
     reference::roundToDType(weights);
-    auto rank = static_cast<int64_t>(dims.size());
-    Dims order, back(rank);
-    for (int64_t i = 0; i < rank; ++i)
-      if (i != axis)
-        order.push_back(i);
-    order.push_back(axis);
-    for (int64_t i = 0; i < rank; ++i)
-      back[order[i]] = i;
+    auto [order, back] =
+        NodeContext::ordersWithLast(axis, static_cast<int64_t>(dims.size()));
     Value matrix = n.cast(n.constant(std::move(weights)), n.type(x));
     Value y = n.op("MatMul", {n.transpose(x, order), matrix});
     if (cropped) {

@@ -60,10 +60,7 @@ static void cumProd(NodeContext &n) {
                         {{"pads_begin", reverse ? none : some},
                          {"pads_end", reverse ? some : none}});
     int64_t begin = reverse ? by : 0;
-    return n.op("Slice", {padded},
-                {{"axes", Dims{axis}},
-                 {"begins", Dims{begin}},
-                 {"ends", Dims{begin + dims[axis]}}});
+    return n.slice(padded, axis, begin, begin + dims[axis]);
   };
   if (n.integer("exclusive", 0))
     x = moved(1);

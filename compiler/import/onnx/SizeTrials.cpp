@@ -9,16 +9,18 @@ namespace tenon::onnx {
 
 using graph::SizeExpr;
 
-/// The numbers of the n-th name. Images are halved up to five times: three
-/// trials have multiples of 32. The others are primes, small ones for tables
-/// that end early.
+/// The numbers of the n-th name. Images are halved up to five times: four
+/// trials have multiples of 32, of which one has large ones, so that the
+/// smaller of a size and a limit is not taken for the size. The others are
+/// primes, small ones for tables that end early.
 static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
   static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
                                        31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
   constexpr size_t count = std::size(primes);
-  return {32 * primes[(n + 1) % count], 32 * primes[(3 * n + 2) % count],
-          64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
-          primes[(3 * n + 5) % count]};
+  return {
+      32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
+      64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
+      primes[(3 * n + 5) % count],      32 * (1021 + 2 * primes[n % count])};
 }
 
 const std::array<int64_t, SizeTrials::kCount> &

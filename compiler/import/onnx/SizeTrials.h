@@ -1,5 +1,4 @@
-//===- SizeTrials.h - numbers tried for sizes that are not known -*- C++
-//-*-===//
+//===- SizeTrials.h - numbers tried for unknown sizes ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Models compute shapes: they take sizes, multiply and join them, and reshape
@@ -25,7 +24,7 @@ namespace tenon::onnx {
 /// Not thread-safe.
 class SizeTrials {
 public:
-  static constexpr size_t kCount = 5;
+  static constexpr size_t kCount = 6;
   /// A size in each trial; absent where the trial does not get that far.
   using Numbers = std::array<std::optional<int64_t>, kCount>;
 

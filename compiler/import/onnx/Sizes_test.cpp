@@ -30,6 +30,11 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
     EXPECT_EQ(trials.numbersOf(*found), numbers) << text << ": " << *found;
   }
   EXPECT_FALSE(trials.numbersOf("batch *"));
+  // The smaller of a size and a limit is not the size.
+  auto limited = *trials.numbersOf("tokens");
+  for (auto &number : limited)
+    number = std::min<int64_t>(*number, 8192);
+  EXPECT_FALSE(trials.expressionOf(limited));
   // Nothing that names give, and nothing that one trial tells.
   SizeTrials::Numbers odd{1, 5, 2, 77, 3};
   EXPECT_FALSE(trials.expressionOf(odd));

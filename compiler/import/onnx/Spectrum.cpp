@@ -13,13 +13,6 @@ namespace tenon::onnx {
 /// Longer signals have a matrix of more than 64 MB.
 static constexpr int64_t kMaxLength = 4096;
 
-static Value part(NodeContext &n, Value x, int64_t axis, int64_t begin,
-                  int64_t end) {
-  return n.op(
-      "Slice", {x},
-      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
-}
-
 namespace {
 
 /// A transform of `length` samples.
@@ -62,7 +55,7 @@ static Value transformed(NodeContext &n, Value x, int64_t axis,
     return kNone;
   }
   if (dims[axis] > transform.length) {
-    x = part(n, x, axis, 0, transform.length);
+    x = n.slice(x, axis, 0, transform.length);
   } else if (dims[axis] < transform.length) {
     Dims none(dims.size(), 0), behind = none;
     behind[axis] = transform.length - dims[axis];
@@ -77,7 +70,7 @@ static Value transformed(NodeContext &n, Value x, int64_t axis,
   auto component = [&](int64_t i) {
     Dims shape = n.shape(x);
     shape.pop_back();
-    return n.transpose(n.reshape(part(n, x, last, i, i + 1), shape), order);
+    return n.transpose(n.reshape(n.slice(x, last, i, i + 1), shape), order);
   };
   DType type = n.type(x);
   Value cosines = transform.matrix(n, std::cos, type);
@@ -125,16 +118,10 @@ static Value realSamples(NodeContext &n, Value x, int64_t axis,
       cosines.data[k * length + i] = factor * std::cos(angle);
       sines.data[k * length + i] = -factor * std::sin(angle);
     }
-  Dims order, back(last);
-  for (int64_t i = 0; i < last; ++i)
-    if (i != axis)
-      order.push_back(i);
-  order.push_back(axis);
-  for (int64_t i = 0; i < last; ++i)
-    back[order[i]] = i;
+  auto [order, back] = NodeContext::ordersWithLast(axis, last);
   auto product = [&](int64_t i, reference::Tensor &matrix) {
     reference::roundToDType(matrix);
-    Value one = part(n, part(n, x, axis, 0, count), last, i, i + 1);
+    Value one = n.slice(n.slice(x, axis, 0, count), last, i, i + 1);
     if (n.failed())
       return kNone;
     Dims shape = n.shape(one);

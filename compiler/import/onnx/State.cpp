@@ -12,13 +12,6 @@ namespace tenon::onnx {
 /// Each step of linear attention is written out.
 static constexpr int64_t kMaxSteps = 256;
 
-static Value sliced(NodeContext &n, Value x, int64_t axis, int64_t begin,
-                    int64_t end) {
-  return n.op(
-      "Slice", {x},
-      {{"axes", Dims{axis}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
-}
-
 /// Operands input N, C, L, weights C, 1, K, bias, the K - 1 columns before.
 static void causalConv(NodeContext &n) {
   Dims weights = n.knownShape(n.in(1));
@@ -48,7 +41,7 @@ static void causalConv(NodeContext &n) {
     return n.refuse("activation " + activation);
   n.out(0, result);
   int64_t end = std::numeric_limits<int64_t>::max();
-  n.out(1, before ? sliced(n, x, 2, -before, end) : sliced(n, x, 2, 0, 0));
+  n.out(1, before ? n.slice(x, 2, -before, end) : n.slice(x, 2, 0, 0));
 }
 
 namespace {
@@ -104,7 +97,7 @@ private:
     return n.cast(splitHeads(n, x, count), DType::f32);
   }
 
-  Value at(Value x, int64_t i) { return sliced(n, x, 2, i, i + 1); }
+  Value at(Value x, int64_t i) { return n.slice(x, 2, i, i + 1); }
 
   /// B, heads, 1, values.
   Value step(int64_t i) {

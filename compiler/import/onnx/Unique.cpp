@@ -86,9 +86,7 @@ private:
     places = kNone;
     for (int64_t key = keys - 1; key >= 0; --key) {
       Value now = places == kNone ? rows : rowsAt(places);
-      Value column = n.op(
-          "Slice", {now},
-          {{"axes", Dims{1}}, {"begins", Dims{key}}, {"ends", Dims{key + 1}}});
+      Value column = n.slice(now, 1, key, key + 1);
       Values sorted =
           n.ops("TopK", {n.reshape(column, {size})},
                 {{"k", size}, {"axis", int64_t{0}}, {"largest", false}},
@@ -103,9 +101,7 @@ private:
   void number() {
     Value sorted = rowsAt(places);
     auto part = [&](int64_t begin, int64_t end) {
-      return n.op(
-          "Slice", {sorted},
-          {{"axes", Dims{0}}, {"begins", Dims{begin}}, {"ends", Dims{end}}});
+      return n.slice(sorted, 0, begin, end);
     };
     Value same = n.cast(n.equal(part(1, size), part(0, size - 1)), DType::s32);
     same = n.reduce("ReduceMin", same, {1}, false);
