@@ -45,8 +45,9 @@ private:
 struct Model {
   graph::Graph graph;
   Constants constants;
-  /// What a user should know of how it was read, a sentence each.
-  std::vector<std::string> remarks;
+  /// Inputs of a model of ONNX that no operation reads, by name: they are not
+  /// in the graph, and what is given for them is ignored.
+  std::vector<std::string> unread;
 };
 
 } // namespace tenon

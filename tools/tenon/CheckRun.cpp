@@ -70,7 +70,8 @@ private:
   const CheckSettings &settings;
   const Note &note;
   CheckOutcome outcome;
-  std::string flags; // of the configuration at work
+  std::string flags;              // of the configuration at work
+  std::vector<TensorSpec> inputs; // of those given, the ones that are read
   Prepared prepared;
   Constants constants;
   TensorMap values;
@@ -128,7 +129,9 @@ bool Checker::prepareRun() {
     return false;
   }
   constants = std::move(model->constants);
-  auto result = prepare(run.path, model->graph, run.overrides, settings.inputs);
+  inputs = settings.inputs;
+  dropIgnored(model->graph, model->unread, inputs);
+  auto result = prepare(run.path, model->graph, run.overrides, inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;
@@ -151,12 +154,10 @@ bool Checker::prepareRun() {
 }
 
 bool Checker::makeValues() {
-  auto made =
-      makeInputs(prepared.runGraph, settings.seed, settings.inputs, constants);
+  auto made = makeInputs(prepared.runGraph, settings.seed, inputs, constants);
   if (!made) {
     // What the graph wants cannot be filled in; what the user gives is wrong.
-    blame(settings.inputs.empty() ? Stage::evaluate : Stage::load,
-          made.errors());
+    blame(inputs.empty() ? Stage::evaluate : Stage::load, made.errors());
     return false;
   }
   values = std::move(*made);

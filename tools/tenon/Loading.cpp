@@ -43,6 +43,7 @@ Expected<LoadedModel> loadModel(const ModelArgs &args,
     return read.errors();
   model.graph = std::move(read->graph);
   model.constants = std::move(read->constants);
+  model.unread = std::move(read->unread);
   printRemarks(model.graph);
   return model;
 }

@@ -23,6 +23,7 @@ struct LoadedModel {
   graph::Graph graph;
   /// Values of its constants, if it has them.
   Constants constants;
+  std::vector<std::string> unread; // as Model has them
   /// What it was read from, when it is compiled already.
   std::optional<AotFile> file;
 };

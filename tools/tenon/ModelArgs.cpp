@@ -322,9 +322,11 @@ bool isIgnored(const Graph &graph, std::string_view name) {
                    static_cast<uint64_t>(*id)) != graph.ignoredInputs.end();
 }
 
-void dropIgnored(const Graph &graph, std::vector<TensorSpec> &specs) {
+void dropIgnored(const Graph &graph, const std::vector<std::string> &unread,
+                 std::vector<TensorSpec> &specs) {
   std::erase_if(specs, [&](const TensorSpec &spec) {
-    return isIgnored(graph, spec.name);
+    return isIgnored(graph, spec.name) ||
+           std::find(unread.begin(), unread.end(), spec.name) != unread.end();
   });
 }
 

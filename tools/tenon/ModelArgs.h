@@ -96,7 +96,10 @@ Expected<InspectedModel> loadForInspection(const ModelArgs &args);
 void printRemarks(const graph::Graph &graph);
 /// Whether `name` is the id of an input that no operation reads.
 bool isIgnored(const graph::Graph &graph, std::string_view name);
-/// Removes what is given for inputs that no operation reads.
-void dropIgnored(const graph::Graph &graph, std::vector<TensorSpec> &specs);
+/// Removes what is given for inputs that no operation reads: those of the
+/// graph, and `unread` of a model.
+void dropIgnored(const graph::Graph &graph,
+                 const std::vector<std::string> &unread,
+                 std::vector<TensorSpec> &specs);
 
 } // namespace tenon::cli

@@ -23,13 +23,17 @@ TEST(Onnx, RunsWithWeightsOfTheFile) {
   Result unknown = tenon(run);
   EXPECT_RESULT(unknown, 1, "E1211: input x is ?x3xf32");
   EXPECT_TRUE(unknown.has("--input x=SHAPExDTYPE")) << unknown.err;
-  EXPECT_RESULT(tenon(run + " --input z=2x3xf32"), 1, "no tensor is called");
+  EXPECT_RESULT(tenon(run + " --input q=2x3xf32"), 1, "no tensor is called");
+  // z is an input that no operation reads.
+  EXPECT_RESULT(tenon(run + " --input x=2x3xf32=zeros --input z=2x3xf32"), 0,
+                "y: 2x3xf32 [1, 2, 3, 1, 2, 3]");
   EXPECT_RESULT(tenon(run + " --input x=2x4xf32"), 1, "not those of the model");
   // Weights are what they are.
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32 --input w=ones"), 1,
                 "a constant of the model");
-  EXPECT_RESULT(tenon("check " + model() + " --input x=4x3xf32"), 0,
-                "1 passed");
+  EXPECT_RESULT(
+      tenon("check " + model() + " --input x=4x3xf32 --input z=4x3xf32"), 0,
+      "1 passed");
   EXPECT_RESULT(tenon("inspect " + model()), 0, "Add");
 }
 

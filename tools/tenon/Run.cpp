@@ -335,7 +335,7 @@ int RunCommand::run() {
   if (!loaded)
     return fail(loaded.errors());
   model = std::move(*loaded);
-  dropIgnored(model.graph, inputs);
+  dropIgnored(model.graph, model.unread, inputs);
   auto variants = alternatives(args.model.overrides);
   if (!variants)
     return fail(variants.errors());

@@ -213,6 +213,9 @@ Expected<Model> loadModel(const std::string &path,
   if (auto errors = addConstants(*imported, options.doubles, model.constants);
       !errors.empty())
     return named(errors);
+  for (const Port &input : imported->inputs)
+    if (!input.id)
+      model.unread.push_back(input.name);
   model.graph = std::move(imported->graph);
   return model;
 }

@@ -17,7 +17,8 @@ struct WeightPlace {
   std::string offset = {}, length = {}; // left out if empty
 };
 
-/// The bytes of a model: y = x + w, x of [n, 3] and w = 1, 2, 3, in f32.
+/// The bytes of a model: y = x + w, x of [n, 3] and w = 1, 2, 3, in f32. Nobody
+/// reads its second input, z.
 inline std::string addWeightModel(const WeightPlace &place = {}) {
   using Writer = protozero::pbf_writer;
   auto port = [](const std::string &name, bool isNamed) {
@@ -68,6 +69,7 @@ inline std::string addWeightModel(const WeightPlace &place = {}) {
   g.add_message(1, node);
   g.add_message(5, weight);
   g.add_message(11, port("x", true));
+  g.add_message(11, port("z", true));
   g.add_message(12, port("y", true));
   Writer(set).add_int64(2, 17);
   Writer m(model);
