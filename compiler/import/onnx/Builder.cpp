@@ -5,6 +5,7 @@
 #include "dialects/graph/reference/Evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::onnx {
 
@@ -389,16 +390,26 @@ void Builder::completeSizes(Value value) {
 }
 
 std::optional<Sizes> Builder::elementsAsSizes(Value value) {
-  auto integers = [](const reference::Tensor &elements) {
+  // Exporters count in f32, too.
+  bool isFloat = graph::isFloat(tensor(value).dtype);
+  auto integers =
+      [isFloat](
+          const reference::Tensor &elements) -> std::optional<graph::Dims> {
     graph::Dims dims;
-    for (int64_t i = 0; i < elements.numElements(); ++i)
-      dims.push_back(reference::integerAt(elements, i));
+    for (int64_t i = 0; i < elements.numElements(); ++i) {
+      constexpr double kExact = 1 << 24;
+      if (isFloat && !(std::abs(elements.at(i)) <= kExact &&
+                       elements.at(i) == std::floor(elements.at(i))))
+        return std::nullopt;
+      dims.push_back(isFloat ? static_cast<int64_t>(elements.at(i))
+                             : reference::integerAt(elements, i));
+    }
     return dims;
   };
-  if (graph::isFloat(tensor(value).dtype))
-    return std::nullopt;
-  if (const reference::Tensor *elements = known(value))
-    return sizesFrom(integers(*elements), {});
+  if (const reference::Tensor *elements = known(value)) {
+    auto numbers = integers(*elements);
+    return numbers ? std::optional(sizesFrom(*numbers, {})) : std::nullopt;
+  }
   TriedDims numbers;
   std::optional<size_t> first;
   for (size_t k = 0; k < numbers.size(); ++k) {
@@ -406,6 +417,8 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value) {
     if (!elements)
       continue;
     numbers[k] = integers(*elements);
+    if (!numbers[k])
+      return std::nullopt;
     first = first.value_or(k);
     if (numbers[k]->size() != numbers[*first]->size())
       return std::nullopt;

@@ -75,8 +75,8 @@ public:
   /// The sizes, those that are not known as expressions where one is found.
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
-  /// The elements of a tensor of integers in the same way; none: they depend on
-  /// more than sizes.
+  /// The elements of a tensor of whole numbers in the same way; none: they
+  /// depend on more than sizes.
   std::optional<Sizes> elementsAsSizes(Value value);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.

@@ -114,7 +114,10 @@ private:
     // Some exporters write -1 for a size that is not known.
     if (dim.value && *dim.value != -1)
       return {*dim.value, ""};
-    if (dim.name.empty())
+    // A "?" is no name either: dims that have it may differ.
+    if (std::ranges::none_of(dim.name, [](unsigned char c) {
+          return std::isalnum(c) || c == '_';
+        }))
       return {graph::kUnknownDim,
               sizeName(std::string(input.name) + "_" + std::to_string(i))};
     auto parsed = graph::SizeExpr::parse(dim.name);
