@@ -180,6 +180,9 @@ def time_model(given, threads, static, args):
         if expected is None:
             expected = [np.array(r) for r in result]
         else:
+            if [r.shape for r in result] != [e.shape for e in expected]:
+                print(f"  {engine.name} has other shapes on {given.name}")
+                continue
             worst = compare.disagreement(result, expected)
             if not worst < args.allowed:
                 print(f"  {engine.name} differs by {worst:.1e} on {given.name}")

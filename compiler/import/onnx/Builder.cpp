@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/onnx/Builder.h"
 
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
@@ -438,6 +439,35 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value) {
   return sizes;
 }
 
+/// Leaves out results of `op` that nobody needs, where the operation may go
+/// without: they would be outputs of the graph.
+void Builder::leaveOutUnread(graph::Op &op,
+                             const std::set<Value> &needed) const {
+  const graph::OpInfo *info = graph::lookupOp(op.kind);
+  graph::Op rest = op;
+  rest.outputs.clear();
+  rest.absentOutputs = 0;
+  std::vector<graph::LogicalTensor> ins, outs;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    size_t slot = op.outputSlot(i);
+    if (info && slot < info->results.size() && info->results[slot].optional &&
+        !needed.contains(op.outputs[i]))
+      continue;
+    while (rest.outputSlot(rest.outputs.size()) < slot)
+      if (!rest.leaveOutOutput())
+        return;
+    rest.outputs.push_back(op.outputs[i]);
+    outs.push_back(tensor(op.outputs[i]));
+  }
+  if (rest.outputs.size() == op.outputs.size())
+    return;
+  for (Value input : op.inputs)
+    ins.push_back(tensor(input));
+  // An attribute may ask for results.
+  if (graph::inferOp(rest, ins, outs).empty())
+    op = std::move(rest);
+}
+
 graph::Graph Builder::take(const std::vector<Value> &outputs) {
   std::set<Value> needed(outputs.begin(), outputs.end());
   std::vector<graph::Op> ops;
@@ -445,6 +475,7 @@ graph::Graph Builder::take(const std::vector<Value> &outputs) {
     if (std::none_of(op->outputs.begin(), op->outputs.end(),
                      [&](Value value) { return needed.contains(value); }))
       continue;
+    leaveOutUnread(*op, needed);
     needed.insert(op->inputs.begin(), op->inputs.end());
     needed.insert(op->outputs.begin(), op->outputs.end());
     ops.push_back(std::move(*op));

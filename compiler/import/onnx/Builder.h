@@ -90,8 +90,9 @@ public:
   void fail(ErrorCode code, std::string message);
   const std::vector<Error> &errors() const { return failures; }
 
-  /// The graph of what `outputs` depend on. Constants and weights that are
-  /// read are in the maps, as tensors without a producer.
+  /// The graph of what `outputs` depend on, without optional results that
+  /// nobody reads. Constants and weights that are read are in the maps, as
+  /// tensors without a producer.
   graph::Graph take(const std::vector<Value> &outputs);
   const std::map<Value, const TensorProto *> &weights() const {
     return weightTensors;
@@ -112,6 +113,7 @@ private:
     std::map<Value, reference::Tensor> elements;
   };
 
+  void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
