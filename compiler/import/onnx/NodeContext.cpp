@@ -5,12 +5,12 @@
 
 namespace tenon::onnx {
 
-NodeContext::NodeContext(Builder &builder, const NodeProto &node,
-                         const OpConversion &conversion, int64_t opset,
-                         Values operands)
-    : builder(builder), node(node), row(conversion), version(opset),
-      operands(std::move(operands)), outs(node.outputs.size(), kNone),
-      counts(node.outputs.size(), kNone), countAxes(node.outputs.size(), 0) {}
+NodeContext::NodeContext(Builder &builder, Subgraphs &subgraphs,
+                         const NodeProto &node, const OpConversion &conversion,
+                         int64_t opset, Values operands)
+    : builder(builder), subgraphs(subgraphs), node(node), row(conversion),
+      version(opset), operands(std::move(operands)), outs(node.outputs.size()) {
+}
 
 Value NodeContext::in(size_t i) const {
   return i < operands.size() ? operands[i] : kNone;
@@ -20,17 +20,9 @@ bool NodeContext::wants(size_t i) const {
   return i < node.outputs.size() && !node.outputs[i].empty();
 }
 
-void NodeContext::out(size_t i, Value value) {
+void NodeContext::outNamed(size_t i, Named named) {
   if (i < outs.size())
-    outs[i] = value;
-}
-
-void NodeContext::outCounted(size_t i, Value value, Value count, int axis) {
-  if (i >= outs.size())
-    return;
-  outs[i] = value;
-  counts[i] = count;
-  countAxes[i] = axis;
+    outs[i] = named;
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,6 +61,15 @@ std::optional<std::vector<float>>
 NodeContext::numbers(std::string_view name) const {
   const AttributeProto *attribute = find(name);
   return attribute ? std::optional(attribute->floats) : std::nullopt;
+}
+
+const GraphProto *NodeContext::graph(std::string_view name) {
+  const AttributeProto *attribute = find(name);
+  if (attribute && !attribute->graphs.empty())
+    return attribute->graphs.data();
+  fail(ErrorCode::MissingAttr,
+       "attribute \"" + std::string(name) + "\" has no graph");
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
