@@ -13,6 +13,9 @@ static constexpr int64_t kMaxKnown = 4096;
 /// What is evaluated of a whole model, in elements. More is not known: loops
 /// that are written out would take memory and time without a bound.
 static constexpr int64_t kMaxEvaluated = int64_t{1} << 26;
+/// The same for operations, and elements of constants that are no weights.
+static constexpr size_t kMaxOps = size_t{1} << 19;
+static constexpr int64_t kMaxConstants = int64_t{1} << 27;
 
 void Builder::enter(std::string operatorName, std::string opType) {
   nodeName = std::move(operatorName);
@@ -116,6 +119,13 @@ Value Builder::packedWeight(Value weight, DataType type, graph::Dims dims) {
 Value Builder::constant(reference::Tensor tensor) {
   Value value =
       newTensor(tensor.dtype, tensor.shape, graph::PropertyType::constant);
+  if (tensor.numElements() > kMaxConstants - constantElements) {
+    fail(ErrorCode::TooLarge, "constants that are made of the model have more "
+                              "than " +
+                                  std::to_string(kMaxConstants) + " elements");
+    return value;
+  }
+  constantElements += tensor.numElements();
   constantTensors.emplace(value, std::move(tensor));
   return value;
 }
@@ -163,6 +173,9 @@ std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<graph::DType> results,
                                 std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
+  if (graph.ops.size() >= kMaxOps && failures.empty())
+    fail(ErrorCode::TooLarge, "the model becomes more than " +
+                                  std::to_string(kMaxOps) + " operations");
   if (!failures.empty())
     return none;
   while (!results.empty() && results.back() == graph::DType::undef)

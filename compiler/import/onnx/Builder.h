@@ -144,7 +144,7 @@ private:
   std::vector<Error> failures;
   std::string nodeName, nodeType;
   Value lastValue = kNone;
-  int64_t evaluated = 0; // elements
+  int64_t evaluated = 0, constantElements = 0;
 };
 
 } // namespace tenon::onnx

@@ -408,6 +408,26 @@ TEST(OnnxLoop, NestedLoopsAreBounded) {
       {"y"},
       {integers("many", {}, {4000}), ones("one", DataType::f32, {4096})});
   EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
+  // Constants of the steps, of 2^20 elements each, and many operations of one
+  // node.
+  GraphProto ranges =
+      graphOf({"i", "c", "a"}, {node("Range", {"zero", "far", "one"}, {"r"})},
+              {"c", "a"});
+  GraphProto products = graphOf(
+      {"i", "c", "a"}, {node("CumProd", {"a", "zero"}, {"b"})}, {"c", "b"});
+  for (const GraphProto &large : {ranges, products}) {
+    GraphProto around =
+        graphOf({"i", "c", "a"},
+                {node("Loop", {"many", "", "a"}, {"b"}, {attr("body", large)})},
+                {"c", "b"});
+    model = modelOf(
+        {node("Loop", {"many", "", "x"}, {"y"}, {attr("body", around)})},
+        {port("x", DataType::f32, {1 << 30})}, {"y"},
+        {integers("many", {}, {4000}), integers("zero", {}, {0}),
+         integers("one", {}, {1}), integers("far", {}, {1 << 20})},
+        26);
+    EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
+  }
   // Graphs that are too deep.
   GraphProto deep = graphOf({}, {}, {"x"});
   for (int depth = 0; depth < 1000; ++depth)

@@ -84,6 +84,17 @@ Dims NodeContext::shape(Value value) {
   return {};
 }
 
+int64_t NodeContext::dim(Value value, size_t i) {
+  Dims dims = shape(value);
+  if (i < dims.size())
+    return dims[i];
+  if (!failed())
+    builder.fail(ErrorCode::BadRank, "dim " + std::to_string(i) +
+                                         " of a tensor of rank " +
+                                         std::to_string(dims.size()));
+  return 0;
+}
+
 Dims NodeContext::knownShape(Value value) {
   Dims dims = shape(value);
   if (std::find(dims.begin(), dims.end(), graph::kUnknownDim) != dims.end())
@@ -158,6 +169,18 @@ Value NodeContext::scalar(double value, DType dtype) {
   reference::setDType(tensor, dtype);
   reference::roundToDType(tensor);
   return builder.constant(std::move(tensor));
+}
+
+std::optional<reference::Tensor> NodeContext::table(DType dtype, Dims dims) {
+  static constexpr int64_t kMost = int64_t{1} << 24; // elements
+  int64_t count = reference::elementCount(dims);
+  if (count >= 0 && count <= kMost && !failed())
+    return reference::zeros(dtype, std::move(dims));
+  if (!failed())
+    builder.fail(ErrorCode::TooLarge,
+                 "needs a table of more than " + std::to_string(kMost) +
+                     " elements that is made when the model is read");
+  return std::nullopt;
 }
 
 Value NodeContext::integersConstant(const Dims &values) {

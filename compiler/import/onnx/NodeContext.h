@@ -69,6 +69,8 @@ public:
   /// The sizes, an unknown one being kUnknownDim. Of unknown rank: an error.
   Dims shape(Value value);
   int rank(Value value) { return static_cast<int>(shape(value).size()); }
+  /// The size of dim `i`; 0 after an error where there is none.
+  int64_t dim(Value value, size_t i);
   /// The sizes where all of them are needed; else an error.
   Dims knownShape(Value value);
   /// `axis` from 0 to `rank` - 1 for a negative one, too; else an error, and 0.
@@ -110,6 +112,9 @@ public:
   Value constant(reference::Tensor tensor) {
     return builder.constant(std::move(tensor));
   }
+  /// Zeros, to be filled and to become a constant; none, after an error, where
+  /// sizes are impossible or too large for that.
+  std::optional<reference::Tensor> table(DType dtype, Dims dims);
   Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
   Value packedWeight(Value weight, DataType type, Dims dims) {
     return builder.packedWeight(weight, type, std::move(dims));

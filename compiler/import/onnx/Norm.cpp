@@ -12,15 +12,10 @@ namespace tenon::onnx {
 //===----------------------------------------------------------------------===//
 
 /// Product of the sizes from `from` on, before `to`.
-/// The product of these sizes; -1 if one is not known.
+/// The product of these sizes; -1 if one is not known, or it is too large.
 static Size product(const Dims &dims, int64_t from, int64_t to) {
-  int64_t result = 1;
-  for (int64_t i = from; i < to; ++i) {
-    if (dims[i] == graph::kUnknownDim)
-      return {-1, ""};
-    result *= dims[i];
-  }
-  return {result, ""};
+  return {reference::elementCount(Dims(dims.begin() + from, dims.begin() + to)),
+          ""};
 }
 
 /// Before version 13 the dims from axis on are normalised as if they were one:
@@ -75,7 +70,8 @@ static Value invStdDev(NodeContext &n, Value variance, float epsilon) {
 }
 
 static Value zeros(NodeContext &n, Dims shape) {
-  return n.constant(reference::zeros(DType::f32, std::move(shape)));
+  return n.op("Expand", {n.scalar(0, DType::f32)},
+              {{"shape", std::move(shape)}});
 }
 
 /// Mean and 1 / sqrt(variance + epsilon) keep normalised dims with size 1.

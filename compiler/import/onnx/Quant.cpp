@@ -251,7 +251,7 @@ static Value centred(NodeContext &n, size_t i, size_t zero, int64_t axis) {
 
 /// Sums of `terms` products of 8 bits are exact in f32 up to 2^24.
 static void needExactSums(NodeContext &n, int64_t terms) {
-  if (terms > (int64_t{1} << 24) / (255 * 255))
+  if (terms < 0 || terms > (int64_t{1} << 24) / (255 * 255))
     n.refuse("sums of more integers than f32 adds exactly");
 }
 
@@ -279,10 +279,9 @@ static void matMulInteger(NodeContext &n) {
 
 static void convInteger(NodeContext &n) {
   Dims dims = n.knownShape(n.in(1));
-  int64_t terms = 1;
-  for (size_t i = 1; i < dims.size(); ++i)
-    terms *= dims[i];
-  needExactSums(n, terms);
+  if (!dims.empty())
+    dims.erase(dims.begin());
+  needExactSums(n, reference::elementCount(dims));
   Value product =
       n.op("Convolution", {centred(n, 0, 2, 1), centred(n, 1, 3, 0)},
            convAttrs(n, n.in(1), "OIX"));

@@ -105,7 +105,7 @@ private:
       int64_t axis = axes[i] = n.axisOf(axes[i], n.rank(x));
       if (n.failed())
         break;
-      int64_t size = n.shape(x)[axis];
+      int64_t size = n.dim(x, static_cast<size_t>(axis));
       if (size == graph::kUnknownDim)
         n.refuse("the number of steps, dim " + std::to_string(axis) +
                      " of scan input " + std::to_string(i) +
