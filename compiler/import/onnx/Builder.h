@@ -48,7 +48,8 @@ public:
   /// A tensor that the caller gives at each execution. Sizes that are not known
   /// have expressions.
   Value input(std::string name, graph::DType dtype, std::optional<Sizes> shape);
-  /// A tensor of the model, which must live as long as this.
+  /// A tensor of the model, which must live as long as this. The same one is
+  /// one weight however often it is given.
   Value weight(const TensorProto &tensor);
   /// The bytes of a weight read as elements of another type in other dims;
   /// kNone if `weight` has none, or other than these take.
@@ -87,7 +88,7 @@ public:
   }
 
   /// Records an error about the operator.
-  void fail(ErrorCode code, std::string message);
+  void fail(ErrorCode code, std::string message, std::string hint = {});
   const std::vector<Error> &errors() const { return failures; }
 
   /// The graph of what `outputs` depend on, without optional results that
@@ -117,6 +118,8 @@ private:
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
+  /// Whether so many elements, read or computed, may be evaluated along.
+  bool affords(int64_t elements);
   /// Shapes, and elements, of the results of `op` in trial `k`.
   void tryOut(size_t k, const graph::Op &op,
               const std::vector<std::string> &sizes);
@@ -131,6 +134,7 @@ private:
   Doubles doubles;
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
+  std::map<const TensorProto *, Value> weightValues;
   std::shared_ptr<std::deque<TensorProto>> packedTensors =
       std::make_shared<std::deque<TensorProto>>();
   std::map<Value, reference::Tensor> constantTensors;
@@ -142,6 +146,7 @@ private:
   std::vector<Error> failures;
   std::string nodeName, nodeType;
   Value lastValue = kNone;
+  int64_t evaluated = 0, constantElements = 0;
 };
 
 } // namespace tenon::onnx

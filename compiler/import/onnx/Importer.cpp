@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/onnx/Importer.h"
 
-#include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Scopes.h"
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 namespace tenon::onnx {
 
 std::vector<std::span<const OpConversion>> conversionTables() {
-  return {elementwiseConversions(),   activationConversions(),
-          reduceConversions(),        normConversions(),
-          movementConversions(),      shapeConversions(),
-          indexingConversions(),      searchConversions(),
-          windowConversions(),        gridSampleConversions(),
-          contractionConversions(),   einsumConversions(),
-          quantConversions(),         recurrentConversions(),
-          lossConversions(),          spectrumConversions(),
-          microsoftConversions(),     attentionConversions(),
-          stateConversions(),         classicConversions(),
-          uniqueConversions(),        resizeConversions(),
-          patchConversions(),         microsoftAttentionConversions(),
-          microsoftQuantConversions()};
+  return {elementwiseConversions(),
+          activationConversions(),
+          reduceConversions(),
+          normConversions(),
+          movementConversions(),
+          shapeConversions(),
+          indexingConversions(),
+          searchConversions(),
+          windowConversions(),
+          gridSampleConversions(),
+          contractionConversions(),
+          einsumConversions(),
+          quantConversions(),
+          recurrentConversions(),
+          lossConversions(),
+          spectrumConversions(),
+          microsoftConversions(),
+          attentionConversions(),
+          stateConversions(),
+          classicConversions(),
+          uniqueConversions(),
+          resizeConversions(),
+          patchConversions(),
+          microsoftAttentionConversions(),
+          microsoftQuantConversions(),
+          controlFlowConversions(),
+          scanConversions()};
 }
 
-/// The name of `domain` that rows have.
-static std::string_view canonicalDomain(std::string_view domain) {
+std::string_view canonicalDomain(std::string_view domain) {
   return domain == "ai.onnx" ? kOnnxDomain : domain;
 }
 
@@ -44,16 +56,6 @@ const OpConversion *findConversion(std::string_view domain,
 }
 
 namespace {
-
-/// The version that `sets` have of `domain`; 1 if they do not name it.
-int64_t versionOf(const std::vector<OperatorSet> &sets,
-                  std::string_view domain) {
-  int64_t version = 1;
-  for (const OperatorSet &set : sets)
-    if (canonicalDomain(set.domain) == canonicalDomain(domain))
-      version = set.version;
-  return version;
-}
 
 /// A name in expressions of sizes for what the model calls `text`.
 std::string sizeName(std::string_view text) {
@@ -72,16 +74,16 @@ std::string sizeName(std::string_view text) {
 class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
-      : model(model), options(options), builder(options.doubles) {}
+      : model(model), options(options), builder(options.doubles),
+        scopes(model, builder, result.nodes) {}
 
   Expected<Imported> run() {
-    sets = &model.operatorSets;
     nameSizes();
-    addWeights(model.graph);
+    scopes.addWeights(model.graph);
     for (const ValueInfoProto &input : model.graph.inputs)
       addInput(input);
     for (const NodeProto &node : model.graph.nodes)
-      convert(node);
+      scopes.convert(node);
     for (const ValueInfoProto &output : model.graph.outputs)
       addOutput(output);
     if (!builder.errors().empty())
@@ -91,15 +93,6 @@ public:
   }
 
 private:
-  /// A tensor by its name in the model.
-  struct Named {
-    Value value = kNone;
-    Value count = kNone;
-    int axis = 0;
-  };
-  /// Functions call each other so deep, and make so many nodes.
-  static constexpr int kMaxDepth = 32, kMaxNodes = 1 << 20;
-
   /// Notes which names are a size on their own.
   void nameSizes() {
     for (const ValueInfoProto &input : model.graph.inputs)
@@ -182,7 +175,7 @@ private:
 
   void addInput(const ValueInfoProto &input) {
     // Old models list weights as inputs, too.
-    if (values.contains(input.name))
+    if (scopes.find(input.name))
       return;
     builder.enter(std::string(input.name), "");
     if (!input.isTensor)
@@ -205,163 +198,19 @@ private:
         builder.input(std::string(input.name), dtype, std::move(shape));
     if (bound)
       builder.bind(value, std::move(*bound));
-    values[input.name] = {value};
+    scopes.define(input.name, {value});
     result.inputs.push_back({std::string(input.name), value});
-  }
-
-  void convert(const NodeProto &node) {
-    if (!builder.errors().empty())
-      return;
-    builder.enter(std::string(!node.name.empty() || node.outputs.empty()
-                                  ? node.name
-                                  : node.outputs[0]),
-                  std::string(node.opType));
-    if (++converted > kMaxNodes)
-      return builder.fail(ErrorCode::TooLarge,
-                          "functions of the model make too many nodes");
-    if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
-      return convertIf(node);
-    for (const FunctionProto &function : model.functions)
-      if (function.name == node.opType && function.domain == node.domain)
-        return callFunction(node, function);
-    int64_t opset = versionOf(*sets, node.domain);
-    const OpConversion *conversion =
-        findConversion(node.domain, node.opType, opset);
-    if (!conversion)
-      return builder.fail(ErrorCode::UnsupportedOp,
-                          "this operator is not converted");
-    Values operands;
-    for (std::string_view name : node.inputs)
-      operands.push_back(name.empty() ? kNone : find(name));
-    NodeContext context(builder, node, *conversion, opset, std::move(operands));
-    conversion->convert(context);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty())
-        continue;
-      if (context.results()[i] == kNone && builder.errors().empty())
-        context.refuse("result \"" + std::string(node.outputs[i]) +
-                       "\" is not converted");
-      values[node.outputs[i]] = {context.results()[i], context.countOf(i),
-                                 context.countAxis(i)};
-    }
-  }
-
-  /// The nodes of a function in place of one that calls it.
-  void callFunction(const NodeProto &node, const FunctionProto &function) {
-    if (++depth > kMaxDepth)
-      return builder.fail(ErrorCode::TooLarge,
-                          "functions call each other too deep");
-    std::map<std::string_view, Named> inside;
-    for (size_t i = 0; i < function.inputs.size(); ++i)
-      if (i < node.inputs.size() && !node.inputs[i].empty()) {
-        find(node.inputs[i]);
-        inside[function.inputs[i]] = values[node.inputs[i]];
-      } else {
-        inside[function.inputs[i]] = {};
-      }
-    std::swap(values, inside);
-    const auto *outer = std::exchange(
-        sets, function.operatorSets.empty() ? sets : &function.operatorSets);
-    for (const NodeProto &inner : function.nodes)
-      convert(*withAttributesOf(node, function, inner));
-    std::swap(values, inside);
-    sets = outer;
-    --depth;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty() || !builder.errors().empty())
-        continue;
-      auto found = i < function.outputs.size()
-                       ? inside.find(function.outputs[i])
-                       : inside.end();
-      if (found == inside.end())
-        return builder.fail(ErrorCode::UnknownTensor,
-                            "the function has no result " + std::to_string(i));
-      values[node.outputs[i]] = found->second;
-    }
-  }
-
-  /// `inner` with what its attributes refer to. One that the caller leaves out,
-  /// and that has no default, is left out.
-  const NodeProto *withAttributesOf(const NodeProto &node,
-                                    const FunctionProto &function,
-                                    const NodeProto &inner) {
-    auto refers = [](const AttributeProto &a) { return !a.reference.empty(); };
-    if (std::ranges::none_of(inner.attributes, refers))
-      return &inner;
-    NodeProto &copy = result.nodes.emplace_back(inner);
-    std::vector<AttributeProto> attributes;
-    for (AttributeProto &attribute : copy.attributes) {
-      if (!refers(attribute)) {
-        attributes.push_back(std::move(attribute));
-        continue;
-      }
-      for (const auto *list : {&node.attributes, &function.defaults}) {
-        auto found = std::ranges::find(*list, attribute.reference,
-                                       &AttributeProto::name);
-        if (found == list->end())
-          continue;
-        std::string_view name = attribute.name;
-        attributes.push_back(*found);
-        attributes.back().name = name;
-        break;
-      }
-    }
-    copy.attributes = std::move(attributes);
-    return &copy;
-  }
-
-  /// The branch that a known condition takes becomes part of the graph.
-  void convertIf(const NodeProto &node) {
-    const reference::Tensor *condition =
-        node.inputs.empty() ? nullptr : builder.known(find(node.inputs[0]));
-    if (!condition || condition->numElements() != 1)
-      return builder.fail(ErrorCode::UnsupportedForm,
-                          "the condition is not known when the model is read");
-    std::string_view name =
-        condition->at(0) != 0 ? "then_branch" : "else_branch";
-    for (const AttributeProto &attribute : node.attributes) {
-      if (attribute.name != name || attribute.graphs.empty())
-        continue;
-      const GraphProto &branch = attribute.graphs[0];
-      addWeights(branch);
-      for (const NodeProto &inner : branch.nodes)
-        convert(inner);
-      for (size_t i = 0; i < node.outputs.size(); ++i)
-        if (i < branch.outputs.size() && builder.errors().empty())
-          values[node.outputs[i]] = {find(branch.outputs[i].name)};
-    }
-  }
-
-  void addWeights(const GraphProto &graph) {
-    for (const TensorProto &tensor : graph.initializers) {
-      builder.enter(std::string(tensor.name), "");
-      values[tensor.name] = {builder.weight(tensor)};
-    }
-  }
-
-  Value find(std::string_view name) {
-    auto found = values.find(name);
-    if (found == values.end()) {
-      builder.fail(ErrorCode::UnknownTensor,
-                   "nothing gives \"" + std::string(name) + "\"");
-      return kNone;
-    }
-    if (found->second.count != kNone)
-      builder.fail(ErrorCode::UnsupportedForm,
-                   "\"" + std::string(name) +
-                       "\" has as many entries as the data says");
-    return found->second.value;
   }
 
   void addOutput(const ValueInfoProto &output) {
     if (!builder.errors().empty())
       return;
     builder.enter(std::string(output.name), "");
-    auto found = values.find(output.name);
-    if (found == values.end())
+    const Named *found = scopes.find(output.name);
+    if (!found)
       return builder.fail(ErrorCode::UnknownTensor,
                           "nothing gives this output");
-    Named named = found->second;
+    Named named = *found;
     // Inputs, constants and what is a result already are copied.
     if (!builder.isComputed(named.value) ||
         std::ranges::count(outputs, named.value))
@@ -395,13 +244,11 @@ private:
 
   const ModelProto &model;
   const ImportOptions &options;
-  const std::vector<OperatorSet> *sets = nullptr; // of what is converted
-  int depth = 0, converted = 0;
   std::set<std::string, std::less<>> dimNames;
-  Builder builder;
-  std::map<std::string_view, Named> values;
   std::vector<Value> outputs;
   Imported result;
+  Builder builder;
+  Scopes scopes;
 };
 
 } // namespace

@@ -39,7 +39,7 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   node.name = "first";
   Error error = failureOf(modelOf(node));
   EXPECT_EQ(error.code, ErrorCode::UnsupportedOp);
-  EXPECT_EQ(error.opKind, "Nonsense");
+  EXPECT_EQ(error.opKind, "Nonsense (ai.onnx 17)");
   EXPECT_EQ(error.opName, "first");
 
   node.opType = "Relu";

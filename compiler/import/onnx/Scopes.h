@@ -1,0 +1,64 @@
+//===- Scopes.h - nodes, functions, and graphs in graphs -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/import/onnx/Conversions.h"
+
+namespace tenon::onnx {
+
+/// Converts nodes, and keeps what their names stand for. A graph in a node has
+/// a scope within the one of the node, a function has one of its own.
+/// Not thread-safe.
+class Scopes final : public Subgraphs {
+public:
+  /// `copies` gets nodes of functions with the attributes of their callers.
+  /// All of these must outlive this.
+  Scopes(const ModelProto &model, Builder &builder,
+         std::deque<NodeProto> &copies);
+
+  void define(std::string_view name, Named named) {
+    scope->values[name] = named;
+  }
+  /// What the innermost scope with this name says of it; null: nothing gives
+  /// it.
+  const Named *find(std::string_view name) const;
+  void addWeights(const GraphProto &graph);
+  void convert(const NodeProto &node);
+  std::vector<Named> convert(const GraphProto &graph,
+                             const std::vector<Value> &arguments) override;
+
+private:
+  struct Scope {
+    /// Whose names are seen here, too.
+    const Scope *outer = nullptr;
+    const std::vector<OperatorSet> *sets = nullptr;
+    /// The function that the nodes are of, and the node that calls it.
+    const FunctionProto *function = nullptr;
+    const NodeProto *caller = nullptr;
+    std::map<std::string_view, Named> values = {};
+  };
+  class Inside;
+
+  bool isTooMuch(size_t more);
+  void enter(const NodeProto &node, int64_t opset);
+  /// What a name stands for; an error, and nothing, if nothing gives it.
+  Named named(std::string_view name);
+  Value valueOf(std::string_view name);
+  void callFunction(const NodeProto &node, const FunctionProto &function);
+  const NodeProto *withAttributesOfCaller(const NodeProto &node);
+
+  const ModelProto &model;
+  Builder &builder;
+  std::deque<NodeProto> &copies;
+  /// Where a node of a function has its copy, by the node that calls it.
+  std::map<std::pair<const NodeProto *, const NodeProto *>, const NodeProto *>
+      copied;
+  Scope outermost;
+  Scope *scope = &outermost;
+  const NodeProto *current = nullptr;
+  int64_t currentOpset = 1;
+  int depth = 0;
+  size_t converted = 0;
+};
+
+} // namespace tenon::onnx
