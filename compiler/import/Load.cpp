@@ -80,7 +80,7 @@ Expected<Model> loadModel(const std::string &path, const LoadOptions &options) {
     onnx::ImportOptions import;
     import.numbers = options.bound;
     import.shapes = options.shapes;
-    return onnx::loadModel(path, import);
+    return onnx::loadModel(path, import, options.summary);
   }
   if (!options.bound.empty()) {
     Error error;

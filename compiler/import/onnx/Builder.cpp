@@ -14,6 +14,8 @@ static constexpr int64_t kMaxKnown = 4096;
 void Builder::enter(std::string operatorName, std::string opType) {
   nodeName = std::move(operatorName);
   nodeType = std::move(opType);
+  failedBefore = failures.size();
+  abandoned = false;
 }
 
 void Builder::fail(ErrorCode code, std::string message) {
@@ -157,7 +159,7 @@ std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<graph::DType> results,
                                 std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
-  if (!failures.empty())
+  if (failed())
     return none;
   while (!results.empty() && results.back() == graph::DType::undef)
     results.pop_back();

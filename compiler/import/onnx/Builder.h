@@ -88,7 +88,15 @@ public:
 
   /// Records an error about the operator.
   void fail(ErrorCode code, std::string message);
+  /// The operator needs what an earlier error left without a value: nothing is
+  /// added for it, and nothing is said.
+  void abandon() { abandoned = true; }
+  bool isAbandoned() const { return abandoned; }
+  /// Whether the operator has an error or was abandoned.
+  bool failed() const { return abandoned || failures.size() > failedBefore; }
+  /// Those of all operators.
   const std::vector<Error> &errors() const { return failures; }
+  size_t operationCount() const { return graph.ops.size(); }
 
   /// The graph of what `outputs` depend on. Constants and weights that are
   /// read are in the maps, as tensors without a producer.
@@ -138,6 +146,8 @@ private:
   SizeTrials trials;
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
+  size_t failedBefore = 0; // the operator
+  bool abandoned = false;
   std::string nodeName, nodeType;
   Value lastValue = kNone;
 };

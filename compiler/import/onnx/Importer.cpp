@@ -2,6 +2,7 @@
 #include "compiler/import/onnx/Importer.h"
 
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Summary.h"
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ public:
     for (const ValueInfoProto &output : model.graph.outputs)
       addOutput(output);
     if (!builder.errors().empty())
-      return builder.errors();
+      return joined(builder.errors());
     finish();
     return std::move(result);
   }
@@ -96,9 +97,11 @@ private:
     Value value = kNone;
     Value count = kNone;
     int axis = 0;
+    bool isLost = false; // to an error, which has been told
   };
   /// Functions call each other so deep, and make so many nodes.
   static constexpr int kMaxDepth = 32, kMaxNodes = 1 << 20;
+  static constexpr size_t kMaxErrors = 10000;
 
   /// Notes which names are a size on their own.
   void nameSizes() {
@@ -182,6 +185,7 @@ private:
     if (values.contains(input.name))
       return;
     builder.enter(std::string(input.name), "");
+    values[input.name].isLost = true;
     if (!input.isTensor)
       return builder.fail(ErrorCode::UnsupportedDType,
                           "an input that is no tensor");
@@ -202,26 +206,42 @@ private:
         builder.input(std::string(input.name), dtype, std::move(shape));
     if (bound)
       builder.bind(value, std::move(*bound));
-    values[input.name] = {value};
+    values[input.name] = {.value = value, .isLost = builder.failed()};
     result.inputs.push_back({std::string(input.name), value});
   }
 
+  /// Operators that follow one with an error are converted, too, unless they
+  /// need its results: users learn all that is missing.
   void convert(const NodeProto &node) {
-    if (!builder.errors().empty())
+    if (isStopped)
       return;
     builder.enter(std::string(!node.name.empty() || node.outputs.empty()
                                   ? node.name
                                   : node.outputs[0]),
                   std::string(node.opType));
-    if (++converted > kMaxNodes)
-      return builder.fail(ErrorCode::TooLarge,
-                          "functions of the model make too many nodes");
-    if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
-      return convertIf(node);
+    if (++converted > kMaxNodes || builder.errors().size() > kMaxErrors)
+      return stop("functions of the model make too many nodes, or it has too "
+                  "many errors");
     for (const FunctionProto &function : model.functions)
       if (function.name == node.opType && function.domain == node.domain)
         return callFunction(node, function);
-    int64_t opset = versionOf(*sets, node.domain);
+    ConvertedNode about{node.domain, node.opType, versionOf(*sets, node.domain),
+                        builder.operationCount()};
+    if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
+      convertIf(node);
+    else
+      convertOperator(node, about.opset);
+    about.operations = builder.operationCount() - about.firstOperation;
+    about.hasFailed = builder.failed();
+    about.isAbandoned = builder.isAbandoned();
+    if (options.nodes)
+      options.nodes->push_back(about);
+    if (builder.failed())
+      for (std::string_view output : node.outputs)
+        values[output] = {.isLost = true};
+  }
+
+  void convertOperator(const NodeProto &node, int64_t opset) {
     const OpConversion *conversion =
         findConversion(node.domain, node.opType, opset);
     if (!conversion)
@@ -230,12 +250,14 @@ private:
     Values operands;
     for (std::string_view name : node.inputs)
       operands.push_back(name.empty() ? kNone : find(name));
+    if (builder.failed())
+      return;
     NodeContext context(builder, node, *conversion, opset, std::move(operands));
     conversion->convert(context);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty())
         continue;
-      if (context.results()[i] == kNone && builder.errors().empty())
+      if (context.results()[i] == kNone && !builder.failed())
         context.refuse("result \"" + std::string(node.outputs[i]) +
                        "\" is not converted");
       values[node.outputs[i]] = {context.results()[i], context.countOf(i),
@@ -243,16 +265,20 @@ private:
     }
   }
 
+  /// Converts no further node.
+  void stop(std::string why) {
+    builder.fail(ErrorCode::TooLarge, std::move(why));
+    isStopped = true;
+  }
+
   /// The nodes of a function in place of one that calls it.
   void callFunction(const NodeProto &node, const FunctionProto &function) {
     if (++depth > kMaxDepth)
-      return builder.fail(ErrorCode::TooLarge,
-                          "functions call each other too deep");
+      return stop("functions call each other too deep");
     std::map<std::string_view, Named> inside;
     for (size_t i = 0; i < function.inputs.size(); ++i)
       if (i < node.inputs.size() && !node.inputs[i].empty()) {
-        find(node.inputs[i]);
-        inside[function.inputs[i]] = values[node.inputs[i]];
+        inside[function.inputs[i]] = lookUp(node.inputs[i]);
       } else {
         inside[function.inputs[i]] = {};
       }
@@ -265,7 +291,7 @@ private:
     sets = outer;
     --depth;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty() || !builder.errors().empty())
+      if (node.outputs[i].empty() || isStopped)
         continue;
       auto found = i < function.outputs.size()
                        ? inside.find(function.outputs[i])
@@ -311,6 +337,8 @@ private:
   void convertIf(const NodeProto &node) {
     const reference::Tensor *condition =
         node.inputs.empty() ? nullptr : builder.known(find(node.inputs[0]));
+    if (builder.failed())
+      return;
     if (!condition || condition->numElements() != 1)
       return builder.fail(ErrorCode::UnsupportedForm,
                           "the condition is not known when the model is read");
@@ -323,8 +351,9 @@ private:
       addWeights(branch);
       for (const NodeProto &inner : branch.nodes)
         convert(inner);
-      for (size_t i = 0; i < node.outputs.size(); ++i)
-        if (i < branch.outputs.size() && builder.errors().empty())
+      builder.enter(std::string(node.name), std::string(node.opType));
+      for (size_t i = 0; i < node.outputs.size() && !isStopped; ++i)
+        if (i < branch.outputs.size())
           values[node.outputs[i]] = {find(branch.outputs[i].name)};
     }
   }
@@ -332,33 +361,39 @@ private:
   void addWeights(const GraphProto &graph) {
     for (const TensorProto &tensor : graph.initializers) {
       builder.enter(std::string(tensor.name), "");
-      values[tensor.name] = {builder.weight(tensor)};
+      Value value = builder.weight(tensor);
+      values[tensor.name] = {.value = value, .isLost = builder.failed()};
     }
+  }
+
+  const Named &lookUp(std::string_view name) {
+    auto [found, isNew] = values.try_emplace(name);
+    if (isNew) {
+      builder.fail(ErrorCode::UnknownTensor,
+                   "nothing gives \"" + std::string(name) + "\"");
+      found->second.isLost = true;
+    } else if (found->second.isLost) {
+      builder.abandon();
+    }
+    return found->second;
   }
 
   Value find(std::string_view name) {
-    auto found = values.find(name);
-    if (found == values.end()) {
-      builder.fail(ErrorCode::UnknownTensor,
-                   "nothing gives \"" + std::string(name) + "\"");
-      return kNone;
-    }
-    if (found->second.count != kNone)
+    const Named &named = lookUp(name);
+    if (named.count != kNone)
       builder.fail(ErrorCode::UnsupportedForm,
                    "\"" + std::string(name) +
                        "\" has as many entries as the data says");
-    return found->second.value;
+    return named.value;
   }
 
   void addOutput(const ValueInfoProto &output) {
-    if (!builder.errors().empty())
+    if (isStopped)
       return;
     builder.enter(std::string(output.name), "");
-    auto found = values.find(output.name);
-    if (found == values.end())
-      return builder.fail(ErrorCode::UnknownTensor,
-                          "nothing gives this output");
-    Named named = found->second;
+    Named named = lookUp(output.name);
+    if (builder.failed())
+      return;
     // Inputs, constants and what is a result already are copied.
     if (!builder.isComputed(named.value) ||
         std::ranges::count(outputs, named.value))
@@ -367,7 +402,7 @@ private:
                              {builder.tensor(named.value).dtype})
                         .front();
     Port port{std::string(output.name), named.value};
-    if (!builder.errors().empty())
+    if (builder.failed())
       return;
     builder.setName(named.value, port.name);
     outputs.push_back(named.value);
@@ -394,6 +429,7 @@ private:
   const ImportOptions &options;
   const std::vector<OperatorSet> *sets = nullptr; // of what is converted
   int depth = 0, converted = 0;
+  bool isStopped = false;
   std::set<std::string, std::less<>> dimNames;
   Builder builder;
   std::map<std::string_view, Named> values;

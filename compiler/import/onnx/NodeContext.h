@@ -137,7 +137,7 @@ public:
   void refuse(std::string why) {
     builder.fail(ErrorCode::UnsupportedForm, std::move(why));
   }
-  bool failed() const { return !builder.errors().empty(); }
+  bool failed() const { return builder.failed(); }
 
   static constexpr DType kBool = DType::boolean;
 
