@@ -27,6 +27,7 @@ struct ModelSummary {
     std::string name;
     std::string type; // "f32[batch, 3, 224, 224]"
     bool isRead = true;
+    bool isOpen = false; // some of its sizes are not known
   };
 
   int64_t irVersion = 0;

@@ -107,7 +107,7 @@ private:
   void nameSizes() {
     for (const ValueInfoProto &input : model.graph.inputs)
       for (const DimProto &dim : input.shape.value_or(std::vector<DimProto>{}))
-        if (!dim.value && !dim.name.empty())
+        if (!dim.value && isSizeName(dim.name))
           dimNames.emplace(dim.name);
   }
 
@@ -117,7 +117,7 @@ private:
     // Some exporters write -1 for a size that is not known.
     if (dim.value && *dim.value != -1)
       return {*dim.value, ""};
-    if (dim.name.empty())
+    if (!isSizeName(dim.name))
       return {graph::kUnknownDim,
               sizeName(std::string(input.name) + "_" + std::to_string(i))};
     auto parsed = graph::SizeExpr::parse(dim.name);
@@ -438,6 +438,12 @@ private:
 };
 
 } // namespace
+
+bool isSizeName(std::string_view name) {
+  return std::ranges::any_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+}
 
 Expected<Imported> importModel(const ModelProto &model,
                                const ImportOptions &options) {

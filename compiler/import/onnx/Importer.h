@@ -57,6 +57,10 @@ struct Imported {
   std::shared_ptr<const std::deque<TensorProto>> packed;
 };
 
+/// Whether dims of this name are of one size. Some exporters write "?" and the
+/// like for sizes that are not known.
+bool isSizeName(std::string_view name);
+
 /// Makes a graph of `model`, which must outlive the result: weights are views.
 /// Operators are converted by the tables of Conversions.h.
 ///

@@ -133,7 +133,23 @@ TEST(OnnxImporter, SummariesTellWhatIsFolded) {
   }
   EXPECT_EQ(summary.inputs[1].type, "f32[n]");
   EXPECT_FALSE(summary.inputs[1].isRead);
+  EXPECT_TRUE(summary.inputs[1].isOpen);
   EXPECT_EQ(summary.outputs[0].type, "f32[2, 3]");
+}
+
+// Two dims that are called "?" are two sizes.
+TEST(OnnxImporter, QuestionMarksAreNoNames) {
+  ModelProto model = modelOf(nodeOf("Relu", {"x"}));
+  model.graph.inputs = {port("x", DataType::f32, {0, -1, 0})};
+  for (size_t i : {0, 2})
+    (*model.graph.inputs[0].shape)[i] = {.value = std::nullopt, .name = "?"};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::LogicalTensor &x =
+      imported->graph.tensor(imported->graph.inputPorts.at(0));
+  EXPECT_EQ(x.sizes, (std::vector<std::string>{"x_0", "x_1", "x_2"}));
+  ModelSummary summary = summarize(model, {}, &*imported);
+  EXPECT_EQ(summary.inputs[0].type, "f32[x_0, x_1, x_2]");
 }
 
 TEST(OnnxImporter, FunctionsAreTheirNodes) {

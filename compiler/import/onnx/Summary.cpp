@@ -72,9 +72,9 @@ static std::string typeText(const ValueInfoProto &port,
         port.shape && port.shape->size() == rank ? &(*port.shape)[i] : nullptr;
     if (known && (*known)[i] != graph::kUnknownDim)
       text += std::to_string((*known)[i]);
-    else if (dim && dim->value)
+    else if (dim && dim->value && *dim->value >= 0)
       text += std::to_string(*dim->value);
-    else if (dim && !dim->name.empty())
+    else if (dim && isSizeName(dim->name))
       text += dim->name;
     else if (tensor && i < tensor->sizes.size() && !tensor->sizes[i].empty())
       text += tensor->sizes[i];
@@ -103,13 +103,31 @@ portsOf(const std::vector<ValueInfoProto> &infos, const Imported *imported,
         if (isRead)
           tensor = &imported->graph.tensor(*port.id);
       }
-    result.push_back({std::string(info.name), typeText(info, tensor), isRead});
+    bool isOpen = !info.shape;
+    for (const DimProto &dim : info.shape.value_or(std::vector<DimProto>{}))
+      isOpen |= !dim.value || *dim.value < 0;
+    result.push_back(
+        {std::string(info.name), typeText(info, tensor), isRead, isOpen});
   }
   return result;
 }
 
+/// Initializers, and what nodes Constant hold.
+static std::vector<const TensorProto *> parametersOf(const GraphProto &graph) {
+  std::vector<const TensorProto *> tensors;
+  for (const TensorProto &tensor : graph.initializers)
+    tensors.push_back(&tensor);
+  for (const NodeProto &node : graph.nodes)
+    for (const AttributeProto &attribute : node.attributes)
+      if (node.opType == "Constant")
+        for (const TensorProto &tensor : attribute.tensors)
+          tensors.push_back(&tensor);
+  return tensors;
+}
+
 static void addParameters(const GraphProto &graph, ModelSummary &summary) {
-  for (const TensorProto &tensor : graph.initializers) {
+  for (const TensorProto *parameter : parametersOf(graph)) {
+    const TensorProto &tensor = *parameter;
     auto elements = static_cast<double>(
         std::max<int64_t>(reference::elementCount(tensor.dims), 0));
     auto dtype = dtypeOf(tensor.type, Doubles::asFloats);
