@@ -124,7 +124,7 @@ bool Checker::prepareRun() {
     return false;
   }
   note("loading");
-  auto model = readModel(run.path, settings.loading);
+  auto model = readForUser(run.path, settings.loading);
   if (!model) {
     blame(Stage::load, model.errors());
     return false;

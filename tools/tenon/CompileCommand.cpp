@@ -9,6 +9,7 @@
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/Progress.h"
 
 #include <CLI/CLI.hpp>
 
@@ -34,12 +35,10 @@ struct CompileArgs {
 
 /// "fc1.weights", or "t7" for a tensor that has no name.
 std::string nameOf(const Graph &graph, uint64_t id) {
-  if (const std::string &name = graph.tensor(id).name; !name.empty())
-    return name;
-  std::string text = describeTensor(graph, id);
-  size_t open = text.find(" (");
-  return open == text.npos ? "t" + text
-                           : text.substr(open + 2, text.size() - open - 3);
+  std::string name = plainName(graph, id);
+  return name == std::to_string(id) && graph.tensor(id).name.empty()
+             ? "t" + name
+             : name;
 }
 
 class CompileCommand {
@@ -51,6 +50,8 @@ private:
   Expected<bool> chooseOutput();
   Expected<bool> choosePrefix();
   Expected<bool> addConstants();
+  Expected<bool> addAll(const std::vector<std::string> &texts,
+                        const char *option);
   Expected<bool> addConstant(const TensorSpec &spec, const char *option);
   Expected<bool> addValue(uint64_t id, const reference::Tensor &value);
   Expected<bool> write(const AotFiles &files) const;
@@ -155,7 +156,10 @@ Expected<bool> CompileCommand::addConstants() {
         if (auto ok = addValue(id, values->at(id)); !ok)
           return ok;
   }
-  if (!args.constantsFolder.empty()) {
+  if (args.constantsFolder.ends_with(".npz")) {
+    if (auto ok = addAll({"@" + args.constantsFolder}, "--constants"); !ok)
+      return ok;
+  } else if (!args.constantsFolder.empty()) {
     std::error_code error;
     std::filesystem::directory_iterator folder(args.constantsFolder, error);
     if (error) {
@@ -175,13 +179,17 @@ Expected<bool> CompileCommand::addConstants() {
         return ok;
     }
   }
-  for (const std::string &text : args.constants) {
-    auto spec = parseTensorSpec(text);
-    if (!spec)
-      return spec.errors();
-    if (auto ok = addConstant(*spec, "--constant"); !ok)
+  return addAll(args.constants, "--constant");
+}
+
+Expected<bool> CompileCommand::addAll(const std::vector<std::string> &texts,
+                                      const char *option) {
+  auto specs = parseInputs(texts);
+  if (!specs)
+    return specs.errors();
+  for (const TensorSpec &spec : *specs)
+    if (auto ok = addConstant(spec, option); !ok)
       return ok;
-  }
   return true;
 }
 
@@ -225,7 +233,10 @@ int CompileCommand::run() {
   request.triple = args.triple;
   request.nameOf = nameOf;
   request.embedWeights = args.weights.empty();
-  auto files = compileAhead(graph, request);
+  auto files = [&] {
+    BusyCompiling busy(args.model.path);
+    return compileAhead(graph, request);
+  }();
   if (!files)
     return fail(files.errors());
   auto written = write(*files);
@@ -267,12 +278,12 @@ void addOptions(CLI::App &sub, CompileArgs &args) {
       ->group(targets);
   const char *values = "Constants";
   sub.add_option("--constants", args.constantsFolder,
-                 "folder with a file NAME.npy for each constant; the caller "
-                 "of the code gives the others")
+                 "folder with a file NAME.npy for each constant, or a file "
+                 ".npz; the caller of the code gives the others")
       ->group(values);
   sub.add_option("--constant", args.constants,
                  "NAME=SPEC, where SPEC is @w.npy, cast:@w.npy, rand:SEED, "
-                 "ones, zeros or iota")
+                 "ones, zeros or iota; or @w.npz: all arrays of a file")
       ->allow_extra_args(false)
       ->group(values);
   sub.add_flag("--fill-constants", args.fill,
