@@ -17,8 +17,6 @@
 
 namespace tenon::cli {
 
-using graph::Graph;
-
 std::string optionText(const char *flag, const std::string &value) {
   return " " + shellQuote("--" + std::string(flag) + "=" + value);
 }

@@ -75,8 +75,8 @@ public:
   /// The sizes, those that are not known as expressions where one is found.
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
-  /// The elements of a tensor of integers in the same way; none: they depend on
-  /// more than sizes.
+  /// The elements of a tensor of whole numbers in the same way; none: they
+  /// depend on more than sizes.
   std::optional<Sizes> elementsAsSizes(Value value);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
@@ -98,8 +98,9 @@ public:
   const std::vector<Error> &errors() const { return failures; }
   size_t operationCount() const { return graph.ops.size(); }
 
-  /// The graph of what `outputs` depend on. Constants and weights that are
-  /// read are in the maps, as tensors without a producer.
+  /// The graph of what `outputs` depend on, without optional results that
+  /// nobody reads. Constants and weights that are read are in the maps, as
+  /// tensors without a producer.
   graph::Graph take(const std::vector<Value> &outputs);
   const std::map<Value, const TensorProto *> &weights() const {
     return weightTensors;
@@ -120,6 +121,7 @@ private:
     std::map<Value, reference::Tensor> elements;
   };
 
+  void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);

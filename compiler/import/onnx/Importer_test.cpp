@@ -199,6 +199,29 @@ TEST(OnnxImporter, FunctionsAreTheirNodes) {
   EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
 }
 
+/// Exporters name all results. What nobody reads is no output of the graph.
+TEST(OnnxImporter, LeavesOutResultsThatNobodyReads) {
+  for (bool readsState : {false, true}) {
+    ModelProto model = modelOf(nodeOf("GRU", {"x", "w", "r"}));
+    AttributeProto &hidden = model.graph.nodes[0].attributes.emplace_back();
+    hidden.name = "hidden_size";
+    hidden.i = 4;
+    model.graph.nodes[0].outputs = {"y", "state"};
+    model.graph.inputs = {port("x", DataType::f32, {5, 2, 3}),
+                          port("w", DataType::f32, {1, 12, 3}),
+                          port("r", DataType::f32, {1, 12, 4})};
+    if (readsState)
+      model.graph.outputs.push_back(port("state", DataType::f32, {}));
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    const graph::Graph &graph = imported->graph;
+    EXPECT_EQ(graph.outputPorts.size(), readsState ? 2u : 1u);
+    for (const graph::Op &op : graph.ops)
+      if (op.kind == "GRU")
+        EXPECT_EQ(op.outputs.size(), readsState ? 2u : 1u);
+  }
+}
+
 TEST(OnnxImporter, BoundInputsAreKnown) {
   ModelProto model = modelOf(nodeOf("Reshape", {"x", "shape"}));
   model.graph.inputs = {port("x", DataType::f32, {6}),

@@ -49,9 +49,9 @@ inline std::string addWeightModel(const WeightPlace &place = {},
     w.add_bytes(9, reinterpret_cast<const char *>(elements), sizeof elements);
   } else {
     w.add_int32(14, 1);
-    for (auto [key, value] : {std::pair{"location", place.location},
-                              {"offset", place.offset},
-                              {"length", place.length}}) {
+    for (const auto &[key, value] : {std::pair{"location", place.location},
+                                     {"offset", place.offset},
+                                     {"length", place.length}}) {
       if (value.empty())
         continue;
       std::string entry;
