@@ -49,6 +49,7 @@ public:
 private:
   Expected<bool> chooseOutput();
   Expected<bool> choosePrefix();
+  Expected<bool> loadGraph();
   Expected<bool> addConstants();
   Expected<bool> addAll(const std::vector<std::string> &texts,
                         const char *option);
@@ -79,6 +80,17 @@ Expected<bool> CompileCommand::chooseOutput() {
   if (!args.linked.empty() && request.link.output != Job::library)
     return badOption("--link goes with a library (.so)",
                      "programs link objects and archives with the runtime");
+  // Not after minutes of work.
+  for (const std::string &file : {args.output, args.header, args.weights}) {
+    std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    std::error_code why;
+    if (folder.empty() || std::filesystem::is_directory(folder, why))
+      continue;
+    Error error;
+    error.code = ErrorCode::CannotWrite;
+    error.message = file + ": " + (why ? why.message() : "Not a directory");
+    return error;
+  }
   request.link.soname = path.filename().string();
   request.link.files = args.linked;
   request.link.linker = args.linker;
@@ -217,15 +229,19 @@ Expected<bool> CompileCommand::write(const AotFiles &files) const {
   return true;
 }
 
-int CompileCommand::run() {
+Expected<bool> CompileCommand::loadGraph() {
   auto loaded = loadForInspection(args.model);
   if (!loaded)
-    return fail(loaded.errors());
+    return loaded.errors();
   graph = std::move(loaded->graph);
   constants = std::move(loaded->constants);
+  return true;
+}
+
+int CompileCommand::run() {
   for (auto step :
        {&CompileCommand::chooseOutput, &CompileCommand::choosePrefix,
-        &CompileCommand::addConstants})
+        &CompileCommand::loadGraph, &CompileCommand::addConstants})
     if (auto ok = (this->*step)(); !ok)
       return fail(ok.errors());
   request.options = args.model.options;

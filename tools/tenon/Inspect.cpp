@@ -363,7 +363,11 @@ int InspectCommand::load() {
     return 0;
   }
   int code = 0;
-  if (isOnnx() && (args.stats || showsDefault()))
+  // What is wrong with an option has nothing to do with the model.
+  bool isConverted = summary.sum(&ModelSummary::Operator::failed) +
+                         summary.sum(&ModelSummary::Operator::waiting) ==
+                     0;
+  if (isOnnx() && !isConverted && (args.stats || showsDefault()))
     printSummary(summary);
   if (isOnnx() && !args.report.empty()) {
     ordered_json root{{"model", args.model.path},

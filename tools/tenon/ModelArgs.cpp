@@ -208,7 +208,8 @@ static std::vector<Error> addShapes(const Graph &graph,
           "--input: " + describeTensor(graph, *id) + " has the data type " +
               std::string(graph::name(tensor.dtype)) + ", not " +
               std::string(graph::name(*spec.dtype)),
-          "change it with --dt=" + std::to_string(*id) + ":" +
+          "leave the type out, or change that of the model with --dt=" +
+              plainName(graph, *id) + ":" +
               std::string(graph::name(*spec.dtype))));
     // The file of an input has the sizes that the model leaves open.
     std::optional<graph::Dims> shape = spec.shape;
@@ -315,12 +316,19 @@ std::vector<Error> unknownInputs(const Graph &graph) {
       continue;
     Error error;
     error.code = ErrorCode::UnknownShape;
+    const LogicalTensor &tensor = graph.tensor(id);
     error.message = "input " + describeTensor(graph, id) + " is " +
-                    report::typeText(graph.tensor(id));
-    std::string name = graph.tensor(id).name.empty() ? std::to_string(id)
-                                                     : graph.tensor(id).name;
-    error.hint = "give its size with --mb=N, --in-shapes=" + name +
-                 ":SHAPE or --input " + name + "=SHAPExDTYPE";
+                    report::typeText(tensor);
+    std::string name = tensor.name.empty() ? std::to_string(id) : tensor.name;
+    std::string shape;
+    for (int64_t dim : tensor.shape.value_or(graph::Dims{}))
+      shape += (shape.empty() ? "" : "x") +
+               std::to_string(dim == graph::kUnknownDim ? 1 : dim);
+    if (shape.empty())
+      shape = "SHAPE";
+    error.hint = "give its sizes, such as --in-shapes=" + name + ":" + shape +
+                 " or --input " + name + "=" + shape + "x" +
+                 std::string(graph::name(tensor.dtype)) + ", or with --mb=N";
     errors.push_back(std::move(error));
   }
   return errors;

@@ -22,12 +22,12 @@ TEST(Onnx, RunsWithWeightsOfTheFile) {
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32=zeros"), 0, "check: passed");
   Result unknown = tenon(run);
   EXPECT_RESULT(unknown, 1, "E1211: input x is ?x3xf32");
-  EXPECT_TRUE(unknown.has("--input x=SHAPExDTYPE")) << unknown.err;
+  EXPECT_TRUE(unknown.has("--input x=1x3xf32")) << unknown.err;
   EXPECT_RESULT(tenon(run + " --input q=2x3xf32"), 1, "no tensor is called");
   // z is an input that no operation reads.
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32=zeros --input z=2x3xf32"), 0,
                 "y: 2x3xf32 [1, 2, 3, 1, 2, 3]");
-  EXPECT_RESULT(tenon(run + " --input x=2x4xf32"), 1, "not those of the model");
+  EXPECT_RESULT(tenon(run + " --input x=2x4xf32"), 1, "the model has [n, 3]");
   // Weights are what they are.
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32 --input w=ones"), 1,
                 "a constant of the model");
@@ -111,7 +111,7 @@ TEST(Onnx, ChangesNameTensors) {
   EXPECT_RESULT(wrong, 1, "--in-shapes: no tensor is called \"xx\"");
   EXPECT_RESULT(wrong, 1, "did you mean x");
   EXPECT_RESULT(tenon("inspect " + model() + " --in-shapes=x:4x5"), 1,
-                "not those of the model");
+                "the model has [n, 3]");
   EXPECT_RESULT(tenon("inspect " + model() + " --op-kind=y:Multiply --graph"),
                 0, "Multiply");
   EXPECT_RESULT(tenon("inspect " + model() + " --op-kind=z:Multiply"), 1,
@@ -119,6 +119,47 @@ TEST(Onnx, ChangesNameTensors) {
   EXPECT_RESULT(
       tenon(std::string("check --in-shapes=fc1.src:2x13 ") + kDynamic), 0,
       "1 passed");
+}
+
+TEST(Onnx, FilesThatAreNoModels) {
+  std::string whole = onnx::test::addWeightModel();
+  struct Case {
+    std::string bytes, text;
+  };
+  for (const Case &c :
+       std::vector<Case>{{"", "no model of ONNX: it is empty"},
+                         {"hello, I am text\n", "no model of ONNX: it is text"},
+                         {"version https://git-lfs.github.com/spec/v1\noid",
+                          "a pointer of Git LFS; hint: `git lfs pull`"},
+                         {whole.substr(0, whole.size() - 9), "is it whole?"}})
+    for (const std::string command : {"run", "inspect", "check"})
+      EXPECT_RESULT(tenon(command + " " + inScratch("no.onnx", c.bytes)), 1,
+                    c.text);
+  EXPECT_RESULT(tenon("inspect " + inScratch("BIG.ONNX", whole)), 0, "Add");
+  EXPECT_RESULT(tenon("model.onnx"), 1, "hint: tenon run model.onnx");
+}
+
+TEST(Onnx, MistakesWithInputs) {
+  std::string run = "run --repeat=1 " + model() + " ";
+  EXPECT_RESULT(tenon(run), 1,
+                "such as --in-shapes=x:1x3 or --input x=1x3xf32");
+  EXPECT_RESULT(tenon(run + "--input x=1x4xf32"), 1,
+                "is given as [1, 4], the model has [n, 3]");
+  EXPECT_RESULT(tenon(run + "--input x=1x3"), 1,
+                "a shape ends in its data type: x=1x3xf32");
+  EXPECT_RESULT(tenon(run + "--input x=x.npy"), 1,
+                "files begin with @: x=@x.npy");
+  EXPECT_RESULT(tenon(run + "--input x=1x3xs32"), 1, "--dt=x:s32");
+  EXPECT_RESULT(tenon(run + "--input arr_0=1x3xf32"), 1,
+                "inputs and outputs: x y; numpy.savez(file, NAME=array)");
+  // Before anything is compiled.
+  Result late = tenon(run + "--input x=1x3xf32 --output yy=@x.npy");
+  EXPECT_RESULT(late, 1, "did you mean y");
+  EXPECT_EQ(late.out, "");
+  Result folder = tenon("compile " + model() + " -o none/x.so");
+  EXPECT_RESULT(folder, 1, "E1006: none/x.so: No such file or directory");
+  // An option is wrong, not the model: it is not described.
+  EXPECT_EQ(tenon("inspect --in-shapes=q:1x3 " + model()).out, "");
 }
 
 TEST(Onnx, BoundInputsAreNoInputs) {

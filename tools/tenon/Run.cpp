@@ -216,6 +216,23 @@ Expected<bool> writeArchive(const std::string &path,
   return writeFile(path, *bytes);
 }
 
+/// Whether all that `--output` names are outputs.
+std::vector<Error> checkOutputs(const Graph &graph,
+                                const std::vector<TensorSpec> &specs) {
+  std::vector<Error> errors;
+  for (const TensorSpec &spec : specs) {
+    if (spec.name.empty())
+      continue;
+    auto id = resolveTensor(graph, spec.name);
+    if (!id)
+      errors.push_back(id.errors().front());
+    else if (!std::ranges::count(graph.outputPorts, *id))
+      errors.push_back(badOption("--output: " + describeTensor(graph, *id) +
+                                 " is no output of the graph"));
+  }
+  return errors;
+}
+
 /// Writes what `spec` asks for: one output, or all.
 Expected<bool> writeOutput(const TensorSpec &spec, const Graph &graph,
                            const TensorMap &results) {
@@ -224,9 +241,6 @@ Expected<bool> writeOutput(const TensorSpec &spec, const Graph &graph,
   auto id = resolveTensor(graph, spec.name);
   if (!id)
     return id.errors();
-  if (!results.count(*id))
-    return badOption("--output: " + describeTensor(graph, *id) +
-                     " is no output of the graph");
   if (!spec.isArchive())
     return writeNpy(spec.path, results.at(*id));
   return writeArchive(spec.path, {{spec.name, formatNpy(results.at(*id))}});
@@ -328,12 +342,19 @@ void RunCommand::runOnce(const Prepared &prepared) {
   const Graph &graph = prepared.runGraph;
   if (auto unknown = unknownInputs(graph); !unknown.empty())
     return report(unknown);
-  if (!compile(prepared))
+  // A library has its weights, and is loaded at once. Compiling takes a while:
+  // what is given is looked at before.
+  if (model.file && !compile(prepared))
     return;
-  addWeights(*compiled, graph, model.constants);
+  if (model.file)
+    addWeights(*compiled, graph, model.constants);
   auto values = makeInputs(graph, args.exec.seed, inputs, model.constants);
   if (!values)
     return report(values.errors());
+  if (auto errors = checkOutputs(graph, outputs); !errors.empty())
+    return report(errors);
+  if (!model.file && !compile(prepared))
+    return;
   auto buffers = Buffers::create(*compiled, graph, *values, model.constants);
   if (!buffers)
     return report(buffers.errors());

@@ -118,9 +118,17 @@ Expected<TensorSpec> parseTensorSpec(std::string_view text) {
     spec.shape.reset();
     spec.dtype.reset();
   }
-  if (!parseSource(rest, spec))
-    return badSpec(text, "\"" + std::string(rest) + "\" is no source");
-  return spec;
+  if (parseSource(rest, spec))
+    return spec;
+  Error error = badSpec(text, "\"" + std::string(rest) + "\" is no source");
+  std::string word = spec.name + "=";
+  TensorSpec typed;
+  if (rest.ends_with(".npy") || rest.ends_with(".npz") || rest.ends_with(".pb"))
+    error.hint = "files begin with @: " + word + "@" + std::string(rest);
+  else if (parseType(std::string(rest) + "xf32", typed))
+    error.hint =
+        "a shape ends in its data type: " + word + std::string(rest) + "xf32";
+  return error;
 }
 
 Expected<TensorSpec> parseFileSpec(std::string_view text,
@@ -217,6 +225,9 @@ Expected<uint64_t> resolveTensor(const Graph &graph, std::string_view name) {
   if (near.empty())
     for (const std::string &port : listed)
       error.hint += " " + port;
+  // As numpy calls arrays without a name.
+  if (name.starts_with("arr_"))
+    error.hint += "; numpy.savez(file, NAME=array) names arrays";
   return error;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/Conversions.h"
 #include "compiler/import/onnx/Summary.h"
 #include "dialects/graph/SizeExpr.h"
+#include "dialects/support/Text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -154,15 +155,24 @@ private:
       if (auto known = (*input.shape)[i].value; known && *known >= 0)
         fits = fits && i < shape.size() && shape[i] == *known;
     if (!fits) {
-      builder.fail(ErrorCode::BadTensorData,
-                   "is bound to " + std::to_string(count) +
-                       " numbers, which is not its size");
+      builder.fail(ErrorCode::BadTensorData, "is bound to " +
+                                                 countText(count, "number") +
+                                                 ", which is not its size");
       return std::nullopt;
     }
     reference::Tensor tensor{DType::undef, shape, numbers};
     reference::setDType(tensor, dtype);
     reference::roundToDType(tensor);
     return tensor;
+  }
+
+  /// "[batch, 3]"
+  static std::string textOf(const Sizes &sizes) {
+    std::string text;
+    for (const Size &size : sizes)
+      text += (text.empty() ? "" : ", ") +
+              (size.isKnown() ? std::to_string(size.number) : size.expression);
+    return "[" + text + "]";
   }
 
   /// `given`, if the model allows it.
@@ -175,8 +185,9 @@ private:
       sizes.push_back({given[i], ""});
     }
     if (!fits)
-      builder.fail(ErrorCode::ShapeMismatch,
-                   "the sizes that are given are not those of the model");
+      builder.fail(ErrorCode::ShapeMismatch, "is given as " + textOf(sizes) +
+                                                 ", the model has " +
+                                                 textOf(*known));
     return sizes;
   }
 
