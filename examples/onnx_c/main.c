@@ -39,10 +39,10 @@ int main(int argc, char **argv) {
     return failed("digits_create", status);
 
   /* The model leaves the number of pictures open, so sizes are arguments. */
-  const int64_t image_dims[4] = {PICTURES, 1, SIDE, SIDE};
-  const int64_t scores_dims[2] = {PICTURES, DIGITS};
-  status = digits_run(model, NULL, &image[0][0][0][0], image_dims,
-                      &scores[0][0], scores_dims, NULL);
+  const int64_t imageDims[4] = {PICTURES, 1, SIDE, SIDE};
+  const int64_t scoresDims[2] = {PICTURES, DIGITS};
+  status = digits_run(model, NULL, &image[0][0][0][0], imageDims, &scores[0][0],
+                      scoresDims, NULL);
   digits_destroy(model);
   if (status != TENON_RT_OK)
     return failed("digits_run", status);

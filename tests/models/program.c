@@ -54,13 +54,13 @@ int main(int argc, char **argv) {
   int64_t inputs = m_info.num_inputs, all = inputs + m_info.num_outputs;
   if (all > MOST_TENSORS)
     die("model", "too many tensors");
-  int first_output = next;
-  while (first_output < argc && strcmp(argv[first_output], "--") != 0)
-    ++first_output;
+  int firstOutput = next;
+  while (firstOutput < argc && strcmp(argv[firstOutput], "--") != 0)
+    ++firstOutput;
   for (int64_t i = 0; i < inputs; ++i) {
     if (m_info.tensors[i].constant)
       continue;
-    if (next + 1 >= first_output)
+    if (next + 1 >= firstOutput)
       die(m_info.tensors[i].name, "is an input that is not given");
     size_t bytes = allocate(i, argv[next + 1]);
     FILE *file = fopen(argv[next], "rb");
@@ -69,9 +69,9 @@ int main(int argc, char **argv) {
     fclose(file);
     next += 2;
   }
-  if (next != first_output)
+  if (next != firstOutput)
     die(argv[next], "is one input too many");
-  next = first_output + 1;
+  next = firstOutput + 1;
   if (argc - next != 2 * m_info.num_outputs)
     die("model", "has another number of outputs");
   size_t bytes[MOST_TENSORS];
