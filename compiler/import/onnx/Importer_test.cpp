@@ -199,6 +199,40 @@ TEST(OnnxImporter, FunctionsAreTheirNodes) {
   EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
 }
 
+/// Sums of any length are exact, in s32.
+TEST(OnnxImporter, ConvolutionsOfIntegersStayIntegers) {
+  ModelProto model = modelOf(nodeOf("ConvInteger", {"x", "w", "z"}));
+  model.graph.inputs = {port("x", DataType::u8, {1, 512, 9, 9}),
+                        port("w", DataType::s8, {8, 512, 3, 3}),
+                        port("z", DataType::u8, {})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Graph &graph = imported->graph;
+  for (const graph::Op &op : graph.ops)
+    for (uint64_t id : op.inputs)
+      EXPECT_FALSE(graph::isFloat(graph.tensor(id).dtype)) << op.kind;
+}
+
+/// Images of bytes are resampled in f32 and are bytes again.
+TEST(OnnxImporter, ResizesBytes) {
+  ModelProto model = modelOf(nodeOf("Resize", {"x", "", "scales"}), 13);
+  TensorProto scales;
+  scales.name = "scales";
+  scales.type = DataType::f32;
+  scales.dims = {4};
+  scales.floats = {1, 1, 2, 2};
+  model.graph.initializers = {scales};
+  for (DataType type : {DataType::u8, DataType::s64}) {
+    model.graph.inputs = {port("x", type, {1, 3, 4, 4})};
+    auto imported = importModel(model);
+    // Elements of 64 bits would be rounded.
+    ASSERT_EQ(bool(imported), type == DataType::u8);
+    if (imported)
+      EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).dtype,
+                graph::DType::u8);
+  }
+}
+
 /// Exporters name all results. What nobody reads is no output of the graph.
 TEST(OnnxImporter, LeavesOutResultsThatNobodyReads) {
   for (bool readsState : {false, true}) {
