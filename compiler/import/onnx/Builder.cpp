@@ -22,6 +22,8 @@ static constexpr int64_t kMaxConstants = int64_t{1} << 27;
 void Builder::enter(std::string operatorName, std::string opType) {
   nodeName = std::move(operatorName);
   nodeType = std::move(opType);
+  failedBefore = failures.size();
+  abandoned = false;
 }
 
 void Builder::fail(ErrorCode code, std::string message, std::string hint) {
@@ -175,10 +177,10 @@ std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<graph::DType> results,
                                 std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
-  if (graph.ops.size() >= kMaxOps && failures.empty())
+  if (graph.ops.size() >= kMaxOps && !failed())
     fail(ErrorCode::TooLarge, "the model becomes more than " +
                                   std::to_string(kMaxOps) + " operations");
-  if (!failures.empty())
+  if (failed())
     return none;
   while (!results.empty() && results.back() == graph::DType::undef)
     results.pop_back();

@@ -89,7 +89,15 @@ public:
 
   /// Records an error about the operator.
   void fail(ErrorCode code, std::string message, std::string hint = {});
+  /// The operator needs what an earlier error left without a value: nothing is
+  /// added for it, and nothing is said.
+  void abandon() { abandoned = true; }
+  bool isAbandoned() const { return abandoned; }
+  /// Whether the operator has an error or was abandoned.
+  bool failed() const { return abandoned || failures.size() > failedBefore; }
+  /// Those of all operators.
   const std::vector<Error> &errors() const { return failures; }
+  size_t operationCount() const { return graph.ops.size(); }
 
   /// The graph of what `outputs` depend on, without optional results that
   /// nobody reads. Constants and weights that are read are in the maps, as
@@ -144,6 +152,8 @@ private:
   SizeTrials trials;
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
+  size_t failedBefore = 0; // the operator
+  bool abandoned = false;
   std::string nodeName, nodeType;
   Value lastValue = kNone;
   int64_t evaluated = 0, constantElements = 0;

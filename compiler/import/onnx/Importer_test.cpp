@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/TestModels.h"
 
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Summary.h"
 
 #include <gtest/gtest.h>
 
@@ -60,6 +61,95 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
     model.graph.inputs = {port("x", DataType::f32, dims)};
     EXPECT_EQ(failureOf(model).code, ErrorCode::BadDim);
   }
+}
+
+// Users learn all that is missing, and nothing that only follows from it.
+TEST(OnnxImporter, ErrorsOfAllNodesAreTold) {
+  auto node = [](std::string_view opType, std::string_view input,
+                 std::string_view output) {
+    NodeProto made = nodeOf(opType, {input});
+    made.outputs = {output};
+    return made;
+  };
+  ModelProto model = modelOf(nodeOf("Add", {"b", "d"}));
+  NodeProto last = model.graph.nodes.front();
+  model.graph.nodes = {node("Foo", "x", "a"), node("Relu", "a", "b"),
+                       node("Foo", "x", "c"), node("Relu", "x", "d"),
+                       node("Bar", "d", "e"), last};
+  model.graph.inputs = {port("x", DataType::f32, {3}),
+                        port("q", DataType::complex64, {3})};
+  model.graph.nodes.push_back(node("Relu", "q", "r"));
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  const std::vector<Error> &errors = imported.errors();
+  ASSERT_EQ(errors.size(), 3u) << str(errors);
+  EXPECT_EQ(errors[0].code, ErrorCode::UnsupportedDType);
+  EXPECT_EQ(errors[1].opKind, "Foo (ai.onnx 17)");
+  EXPECT_EQ(errors[1].opName, "a");
+  EXPECT_EQ(errors[1].message, "this operator is not converted (and of \"c\")");
+  EXPECT_EQ(errors[2].opKind, "Bar (ai.onnx 17)");
+  ModelSummary summary = summarize(model, nodes, nullptr);
+  using Operator = ModelSummary::Operator;
+  EXPECT_EQ(summary.sum(&Operator::nodes), 7);
+  EXPECT_EQ(summary.sum(&Operator::failed), 3);
+  EXPECT_EQ(summary.sum(&Operator::waiting), 3);
+  EXPECT_EQ(summary.operators.front().name, "Relu");
+  EXPECT_EQ(summary.inputs[1].type, "complex64[3]");
+
+  // Their number is bounded.
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i)
+    names.push_back("Foo" + std::to_string(i));
+  model.graph.nodes.clear();
+  for (const std::string &name : names)
+    model.graph.nodes.push_back(node(name, "x", name));
+  auto many = importModel(model);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.errors().size(), 50u);
+  EXPECT_EQ(many.errors().back().message, "and 153 errors more");
+}
+
+TEST(OnnxImporter, SummariesTellWhatIsFolded) {
+  ModelProto model = modelOf(nodeOf("Reshape", {"x", "s"}));
+  NodeProto shape = nodeOf("Shape", {"x"});
+  shape.outputs = {"s"};
+  model.graph.nodes.insert(model.graph.nodes.begin(), shape);
+  model.graph.inputs = {port("x", DataType::f32, {2, 3}),
+                        port("unread", DataType::f32, {0})};
+  model.graph.inputs[1].shape->front() = {.value = std::nullopt, .name = "n"};
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  ModelSummary summary = summarize(model, nodes, &*imported);
+  ASSERT_EQ(summary.operators.size(), 2u);
+  for (const ModelSummary::Operator &op : summary.operators) {
+    EXPECT_EQ(op.folded, op.name == "Shape") << op.name;
+    EXPECT_EQ(op.opset, 17);
+  }
+  EXPECT_EQ(summary.inputs[1].type, "f32[n]");
+  EXPECT_FALSE(summary.inputs[1].isRead);
+  EXPECT_TRUE(summary.inputs[1].isOpen);
+  EXPECT_EQ(summary.outputs[0].type, "f32[2, 3]");
+}
+
+// Two dims that are called "?" are two sizes.
+TEST(OnnxImporter, QuestionMarksAreNoNames) {
+  ModelProto model = modelOf(nodeOf("Relu", {"x"}));
+  model.graph.inputs = {port("x", DataType::f32, {0, -1, 0})};
+  for (size_t i : {0, 2})
+    (*model.graph.inputs[0].shape)[i] = {.value = std::nullopt, .name = "?"};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::LogicalTensor &x =
+      imported->graph.tensor(imported->graph.inputPorts.at(0));
+  EXPECT_EQ(x.sizes, (std::vector<std::string>{"x_0", "x_1", "x_2"}));
+  ModelSummary summary = summarize(model, {}, &*imported);
+  EXPECT_EQ(summary.inputs[0].type, "f32[x_0, x_1, x_2]");
 }
 
 TEST(OnnxImporter, FunctionsAreTheirNodes) {
