@@ -79,6 +79,11 @@ public:
   /// The elements of a tensor of whole numbers in the same way; none: they
   /// depend on more than sizes.
   std::optional<Sizes> elementsAsSizes(Value value);
+  /// The elements of a tensor of whole numbers that are the same whatever the
+  /// sizes are, also those that are no multiples of each other.
+  std::optional<graph::Dims> fixedElements(Value value);
+  /// A size by an expression, as simple as one is found; a number if it is one.
+  Size sizeOf(const std::string &expression);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
   Size restOf(Value value, const Sizes &sizes);
@@ -135,6 +140,7 @@ private:
   const reference::Tensor *triedElements(size_t k, Value value);
   void evaluateTrial(size_t k, graph::Op op);
   void completeSizes(Value value);
+  void notePositions(const graph::Op &op);
   /// The sizes with these numbers in the trials, where `known` has none.
   using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;
   Sizes sizesFrom(const graph::Dims &known, const TriedDims &numbers) const;

@@ -86,6 +86,9 @@ public:
   std::optional<Sizes> elementsAsSizes(Value value) {
     return builder.elementsAsSizes(value);
   }
+  Size sizeOf(const std::string &expression) {
+    return builder.sizeOf(expression);
+  }
   /// The elements of operand `i`, or an error that calls it `what`.
   Dims needed(size_t i, std::string_view what);
   /// The first element of operand `i` the same way; `fallback` if left out.
@@ -169,5 +172,9 @@ private:
   Values operands;
   std::vector<Named> outs;
 };
+
+/// The product of sizes from `from` on, before `to`; neither a number nor an
+/// expression if it is too large.
+Size productOf(const Sizes &sizes, int64_t from, int64_t to);
 
 } // namespace tenon::onnx

@@ -43,6 +43,22 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
   EXPECT_FALSE(trials.expressionOf(one));
 }
 
+/// What windows round down several times is known by how it came about.
+TEST(SizeTrials, PositionsOfWindows) {
+  SizeTrials trials;
+  ASSERT_TRUE(trials.numbersOf("samples"));
+  ASSERT_TRUE(trials.numbersOf("batch"));
+  trials.addPositions("samples", -5, 5);            // 10 taps, stride 5
+  trials.addPositions("(samples - 5) // 5", -1, 2); // 3 taps, stride 2
+  const char *twice = "((samples - 5) // 5 - 1) // 2";
+  auto found = trials.expressionOf(*trials.numbersOf(twice));
+  EXPECT_EQ(found, "(samples - 10) // 10");
+  auto tokens = *trials.numbersOf(std::string("3 * batch * (") + twice + ")");
+  found = trials.expressionOf(tokens);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(trials.numbersOf(*found), tokens) << *found;
+}
+
 ValueInfoProto named(std::string_view name, DataType type,
                      const std::vector<std::string_view> &dims) {
   ValueInfoProto value = port(name, type, {});
