@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace tenon::onnx {
 
@@ -67,6 +68,13 @@ public:
                          std::vector<graph::DType> results,
                          std::vector<std::string> sizes = {});
 
+  /// From here on, indices that an operation requires to be right are so only
+  /// where this boolean scalar holds; kNone: always. Gives what was said
+  /// before.
+  Value checkIndicesWhere(Value condition) {
+    return std::exchange(guard, condition);
+  }
+
   /// A description; of kNone, of a scalar.
   const graph::LogicalTensor &tensor(Value value) const;
   /// Whether an operation has it as a result.
@@ -113,6 +121,10 @@ private:
     std::map<Value, reference::Tensor> elements;
   };
 
+  /// Operands with indices that are right where `guard` does not hold, too.
+  std::vector<Value> withIndicesChecked(std::string_view kind,
+                                        std::vector<Value> operands,
+                                        const graph::AttrMap &attrs);
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
@@ -143,7 +155,7 @@ private:
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
   std::string nodeName, nodeType;
-  Value lastValue = kNone;
+  Value lastValue = kNone, guard = kNone;
   int64_t evaluated = 0, constantElements = 0;
 };
 

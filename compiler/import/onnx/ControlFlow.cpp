@@ -11,12 +11,14 @@
 
 namespace tenon::onnx {
 
-static std::vector<Named> branchOf(NodeContext &n, const GraphProto &graph) {
+/// Results of a branch that is taken where `condition` holds; kNone: always.
+static std::vector<Named> branchOf(NodeContext &n, const GraphProto &graph,
+                                   Value condition = kNone) {
   if (graph.outputs.size() < n.numOutputs())
     n.fail(ErrorCode::OperandCount,
            "a branch has " + std::to_string(graph.outputs.size()) +
                " outputs, not " + std::to_string(n.numOutputs()));
-  std::vector<Named> results = n.convertGraph(graph, {});
+  std::vector<Named> results = n.convertGraph(graph, {}, condition);
   results.resize(n.numOutputs());
   return results;
 }
@@ -32,7 +34,9 @@ static void ifElse(NodeContext &n) {
     return;
   }
   Value condition = scalarOf(n, n.in(0), n.kBool, "the condition");
-  std::vector<Named> a = branchOf(n, *yes), b = branchOf(n, *no);
+  Value otherwise = n.op("Not", {condition});
+  std::vector<Named> a = branchOf(n, *yes, condition),
+                     b = branchOf(n, *no, otherwise);
   for (size_t i = 0; i < n.numOutputs() && !n.failed(); ++i) {
     std::string what = "result " + std::to_string(i);
     if (n.wants(i))

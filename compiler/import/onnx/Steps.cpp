@@ -132,7 +132,7 @@ std::vector<Named> Steps::convertBody(const Values &before,
   Values arguments = before;
   arguments.insert(arguments.end(), carried.begin(), carried.end());
   arguments.insert(arguments.end(), behind.begin(), behind.end());
-  return n.convertGraph(body, arguments);
+  return n.convertGraph(body, arguments, active);
 }
 
 Value Steps::add(const Values &before, const Values &behind) {
