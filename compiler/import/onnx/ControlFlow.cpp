@@ -47,6 +47,19 @@ static void ifElse(NodeContext &n) {
 
 namespace {
 
+/// Whether a node of `graph`, or of a graph in it, has an operand of this name.
+bool reads(const GraphProto &graph, std::string_view name) {
+  for (const NodeProto &node : graph.nodes) {
+    if (std::ranges::count(node.inputs, name))
+      return true;
+    for (const AttributeProto &attribute : node.attributes)
+      for (const GraphProto &inner : attribute.graphs)
+        if (reads(inner, name))
+          return true;
+  }
+  return false;
+}
+
 /// Operands are the trip count, the condition, the carried values.
 class Loop {
 public:
@@ -118,10 +131,11 @@ private:
     // A step that is executed has a condition that holds.
     goesOn = argument(1, {n.kBool, {}, {1}});
     bool isBounded = most && *most <= kMaxSteps;
+    bool readsStep = !body.inputs.empty() && reads(body, body.inputs[0].name);
     Value last = kNone;
     for (int64_t i = 0; !most || i < *most; ++i) {
       if (i == kMaxSteps)
-        return refuse(false);
+        return refuse(last != kNone && !truthOf(n, last));
       if (limit != kNone)
         steps.restrictTo(
             n.greater(limit, n.scalar(static_cast<double>(i), DType::s64)));
@@ -131,8 +145,11 @@ private:
       std::optional<bool> known = truthOf(n, condition);
       if (known == false)
         return true;
-      // One that stays the same tensor stays true.
-      if (!isBounded && (!known || condition == last || condition == goesOn))
+      // Without a bound, only one that counts can end it. One that stays the
+      // same tensor stays true.
+      bool mayEnd = known ? condition != last && condition != goesOn
+                          : readsStep || steps.counts();
+      if (!isBounded && !mayEnd)
         return refuse(!known);
       if (!known)
         steps.restrictTo(

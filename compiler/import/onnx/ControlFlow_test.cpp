@@ -295,6 +295,39 @@ TEST(OnnxLoop, StepsBehindTheEndReadNothing) {
   }
 }
 
+/// k = 0; while the sum is below 10 and k < 4: sum += x[k], k += 1. There is no
+/// trip count, and exporters write "and" as an If, too.
+TEST(OnnxLoop, CountersMayLimitWhatDataEnds) {
+  NodeProto both = node("And", {"goes", "counts"}, {"go"});
+  NodeProto choice =
+      node("If", {"goes"}, {"go"},
+           {attr("then_branch", graphOf({}, {}, {"counts"})),
+            attr("else_branch",
+                 graphOf({}, {node("Identity", {"no"}, {"f"})}, {"f"}))});
+  for (const NodeProto &condition : {both, choice}) {
+    GraphProto body = graphOf(
+        {"i", "go on", "k", "s"},
+        {node("Gather", {"x", "k"}, {"part"}),
+         node("Add", {"s", "part"}, {"t"}), node("Add", {"k", "one"}, {"l"}),
+         node("Less", {"t", "ten"}, {"goes"}),
+         node("Less", {"l", "four"}, {"counts"}), condition},
+        {"go", "l", "t"});
+    ModelProto model =
+        modelOf({node("Loop", {"", "", "zero", "start"}, {"k", "s"},
+                      {attr("body", body)})},
+                {port("x", DataType::f32, {5})}, {"k", "s"},
+                {integers("zero", {}, {0}), integers("one", {}, {1}),
+                 integers("four", {}, {4}), floats("start", {}, {0}),
+                 floats("ten", {}, {10}), boolean("no", false)});
+    auto with = [](Numbers numbers) {
+      return Given{{"x", tensor(graph::DType::f32, {5}, std::move(numbers))}};
+    };
+    expectOutputs(model, with({1, 2, 3, 2, 9}), {{{}, {4}}, {{}, {8}}});
+    expectOutputs(model, with({4, 7, 3, 2, 9}), {{{}, {2}}, {{}, {11}}});
+    expectOutputs(model, with({1, 2, 8, 2, 9}), {{{}, {3}}, {{}, {11}}});
+  }
+}
+
 TEST(OnnxLoop, ShapesMayGrow) {
   // r = x; 3 times: r = concat(r, x).
   GraphProto body =
