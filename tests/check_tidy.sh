@@ -33,10 +33,12 @@ find_base() {
   echo "$fork"
 }
 
-# Sources of the change, those with the most changed lines first.
+# Sources of the change, those with the most changed lines first. Some include
+# headers that `tenon compile` writes: they cannot be read alone.
 changed_sources() {
   local lines path
-  git diff --numstat --no-renames --diff-filter=d "$base" -- '*.c' '*.cpp' '*.h' |
+  git diff --numstat --no-renames --diff-filter=d "$base" -- '*.c' '*.cpp' '*.h' \
+    ':!tests/aot/*.c' ':!tests/models/*.c' ':!examples/onnx_c/*.c' |
     while read -r lines _ path; do
       if [[ $path == *.h ]]; then path=${path%.h}.cpp; fi
       if [[ -f $path ]]; then echo "$lines $path"; fi

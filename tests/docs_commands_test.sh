@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the commands that documents show.
 #
-#   docs_commands_test.sh FILE-OF-THE-TREE TENON
+#   docs_commands_test.sh FILE-OF-THE-TREE TENON INSTALL
 #
 # A block is run when the line before its ```bash is `<!-- test -->`, each in a
 # new folder that looks like the top of the tree, except that ./tenon is the
-# binary TENON: Bazel cannot run inside a test. A command that fails fails the
-# block.
+# binary TENON: Bazel cannot run inside a test. For the same reason INSTALL has
+# installed Tenon in $HOME/tenon. A command that fails fails the block.
 set -euo pipefail
 root=$(dirname "$(readlink -f "$1")")
 tenon=$(readlink -f "$2")
@@ -15,6 +15,10 @@ blocks=$(mktemp -d)
 trap 'rm -rf "$blocks"' EXIT
 export HOME=$blocks/home
 mkdir -p "$HOME"
+"$3" --prefix="$HOME/tenon" >"$blocks/output" 2>&1 || {
+  cat "$blocks/output"
+  exit 1
+}
 
 # Writes block number i of a document to PREFIX.i, with its line in PREFIX.i.at.
 extract() {

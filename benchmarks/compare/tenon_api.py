@@ -146,3 +146,68 @@ class Model:
             self.library.call("tenon_compiled_partition_execute",
                               *self.arguments)
         return self.results
+
+
+UNKNOWN_DIM = -2**63
+
+
+class FileModel:
+    """A model of ONNX from a file, compiled for the sizes of `values`, arrays
+    by the name of an input, or for any sizes; run() executes once."""
+
+    def __init__(self, library, path, values, static):
+        self.library = library
+        graph = library.make("tenon_graph_from_file", path.encode())
+        count = c.c_size_t()
+        partitions = (c.c_void_p * 1)()
+        library.call("tenon_graph_get_partitions", graph, 1, c.byref(count),
+                     None)
+        if count.value != 1:
+            raise TenonError(f"{count.value} partitions instead of one")
+        library.call("tenon_graph_get_partitions", graph, 1, c.byref(count),
+                     partitions)
+        partition = c.c_void_p(partitions[0])
+        inputs = self.ports("tenon_partition_get_inputs", partition)
+        outputs = self.ports("tenon_partition_get_outputs", partition)
+        name = library.lib.tenon_graph_get_tensor_name
+        name.restype = c.c_char_p
+        arrays = [values[name(graph, c.c_uint64(t.id)).decode()]
+                  for t in inputs]
+        known = self.sized(inputs, [a.shape for a in arrays])
+        self.compiled = library.make(
+            "tenon_partition_compile", partition, library.engine,
+            c.c_size_t(len(inputs)), known if static else inputs,
+            c.c_size_t(len(outputs)), outputs)
+        library.call("tenon_compiled_partition_infer", self.compiled,
+                     c.c_size_t(len(inputs)), known, c.c_size_t(len(outputs)),
+                     outputs)
+        kinds = dict(DTYPES.values())
+        self.results = [aligned(list(t.dims[:t.rank]), kinds[t.dtype])
+                        for t in outputs]
+        self.keep = arrays
+        bind = lambda tensors, arrays: (c.c_void_p * len(arrays))(
+            *[library.tensor(t, a) for t, a in zip(tensors, arrays)])
+        self.arguments = (self.compiled, library.stream,
+                          c.c_size_t(len(inputs)), bind(known, arrays),
+                          c.c_size_t(len(outputs)),
+                          bind(outputs, self.results))
+        self.execute = library.lib.tenon_compiled_partition_execute
+
+    def ports(self, query, partition):
+        count, found = c.c_size_t(), c.POINTER(LogicalTensor)()
+        self.library.call(query, partition, c.byref(count), c.byref(found))
+        return (LogicalTensor * count.value).from_buffer_copy(
+            c.string_at(found, c.sizeof(LogicalTensor) * count.value))
+
+    @staticmethod
+    def sized(tensors, shapes):
+        """Copies with known sizes, dense."""
+        result = (type(tensors)).from_buffer_copy(tensors)
+        for t, shape in zip(result, shapes):
+            step = 1
+            for i in reversed(range(len(shape))):
+                t.dims[i], t.strides[i] = shape[i], step
+                step *= shape[i]
+        return result
+
+    run = Model.run

@@ -434,8 +434,11 @@ void shareValues(const graph::LogicalTensor &edge, Tensor &tensor) {
     for (size_t d = 0; d < index.size(); ++d)
       offset += index[d] * edge.strides[d];
     value = memory.try_emplace(offset, value).first->second;
-    for (size_t d = index.size(); d-- > 0 && ++index[d] == tensor.shape[d];)
-      index[d] = 0;
+    for (size_t d = index.size(); d > 0; --d) {
+      if (++index[d - 1] < tensor.shape[d - 1])
+        break;
+      index[d - 1] = 0;
+    }
   }
 }
 

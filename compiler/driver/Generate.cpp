@@ -93,6 +93,7 @@ Expected<Generated> generateCode(const graph::PreparedGraph &graph,
     keepReproducer(graph, options, target, reached, errors);
     return errors;
   }
+  tellPhase("object");
   auto objectStart = std::chrono::steady_clock::now();
   codegen::CompileOptions compileOptions;
   compileOptions.inParts = inParts;

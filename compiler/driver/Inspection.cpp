@@ -48,10 +48,11 @@ static std::string writeTemporary(const std::string &folder,
   int file = -1;
   if (llvm::sys::fs::createUniqueFile(model, file, path))
     return {};
-  llvm::sys::Process::SafelyCloseFileDescriptor(file);
+  if (llvm::sys::Process::SafelyCloseFileDescriptor(file))
+    return {};
   if (writeFile(path.str(), text))
     return path.str().str();
-  llvm::sys::fs::remove(path);
+  (void)llvm::sys::fs::remove(path); // there is nothing else to say
   return {};
 }
 

@@ -170,6 +170,20 @@ bool setUpPassManager(PassManager &pm, const Phase &phase) {
   return !passManagerSetup() || passManagerSetup()(pm, phase);
 }
 
+static PhaseListener &phaseListener() {
+  static PhaseListener listener;
+  return listener;
+}
+
+void setPhaseListener(PhaseListener listener) {
+  phaseListener() = std::move(listener);
+}
+
+void tellPhase(std::string_view phase) {
+  if (phaseListener())
+    phaseListener()(phase);
+}
+
 void registerAllDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   cf::ControlFlowDialect, func::FuncDialect,

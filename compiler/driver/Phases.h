@@ -42,6 +42,13 @@ void setPassManagerSetup(PassManagerSetup setup);
 bool hasPassManagerSetup();
 bool setUpPassManager(mlir::PassManager &pm, const Phase &phase);
 
+/// Called with the name of each phase before it runs, and with "object" before
+/// object code is written. To be set while nothing compiles; empty: nobody
+/// listens.
+using PhaseListener = std::function<void(std::string_view phase)>;
+void setPhaseListener(PhaseListener listener);
+void tellPhase(std::string_view phase);
+
 /// All dialects and interfaces that any phase's IR may hold.
 void registerAllDialects(mlir::DialectRegistry &registry);
 /// All passes, Tenon's and the upstream ones the pipelines use, for tenon-opt.

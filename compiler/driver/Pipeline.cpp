@@ -180,6 +180,7 @@ Pipeline::run(std::string_view from, std::string_view to,
   bool active = from.empty();
   for (const Phase &phase : allPhases()) {
     if (active) {
+      tellPhase(phase.name);
       auto start = std::chrono::steady_clock::now();
       if (auto found = guarded([&] { return runPhase(phase); }); !found.empty())
         return found;

@@ -5,6 +5,7 @@
 #include "compiler/import/json/Json.h"
 #include "compiler/import/onnx/Load.h"
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -65,8 +66,12 @@ Expected<std::string> readTextFile(const std::string &path,
   return text;
 }
 
+/// In small letters.
 static std::string extensionOf(const std::string &path) {
-  return std::filesystem::path(path).extension().string();
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char &c : extension)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
 }
 
 bool isOnnxFile(const std::string &path) {
@@ -80,7 +85,7 @@ Expected<Model> loadModel(const std::string &path, const LoadOptions &options) {
     onnx::ImportOptions import;
     import.numbers = options.bound;
     import.shapes = options.shapes;
-    return onnx::loadModel(path, import);
+    return onnx::loadModel(path, import, options.summary);
   }
   if (!options.bound.empty()) {
     Error error;

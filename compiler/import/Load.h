@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/import/Model.h"
+#include "compiler/import/ModelSummary.h"
 
 #include <map>
 #include <string>
@@ -20,6 +21,8 @@ struct LoadOptions {
   std::map<std::string, std::vector<double>, std::less<>> bound = {};
   /// Sizes of its inputs, by name; the model is read for these alone.
   std::map<std::string, graph::Dims, std::less<>> shapes = {};
+  /// Unless null: takes what a model of ONNX has, also if it is not converted.
+  ModelSummary *summary = nullptr;
 };
 
 /// Whether the extension of `path` is that of models with names and weights.

@@ -144,7 +144,7 @@ private:
     if (waitsForChannels(src, rankedType(weights), dst, w, selection.packing))
       src = channelsLast(b, src);
     selection.replace(
-        op, selection.packing.buildConv(b, op->getLoc(), dst, src, weights, w));
+        op, selection.packing.buildConvOfRows(b, loc, dst, src, weights, w));
   }
 
   /// Weights (taps.., I, O) of `op` in panels. Rows of a product are those of

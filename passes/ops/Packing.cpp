@@ -224,6 +224,47 @@ tile::ConvOp Packing::buildConv(OpBuilder &b, Location loc,
                               b.getI64IntegerAttr(joined), w.autoPad);
 }
 
+/// How many of the last spatial dims hold one position, of one tap, and leave
+/// another. With one tap in all, all positions are rows anyway.
+static int64_t lastUnitDims(RankedTensorType dst, RankedTensorType src,
+                            RankedTensorType weights, const WindowAttrs &w) {
+  int64_t spatial = weights.getRank() - 2, count = 0;
+  if (isPointwise(weights.getShape().drop_back(2), w.strides, w.padsBegin,
+                  w.padsEnd, w.groups.getInt()))
+    return 0;
+  for (int64_t i = spatial - 1; i > 0 && !w.autoPad; --i, ++count)
+    if (dst.getDimSize(i + 1) != 1 || src.getDimSize(i + 1) != 1 ||
+        weights.getDimSize(i) != 1 || w.padsBegin[i] || w.padsEnd[i])
+      break;
+  return count;
+}
+
+Value Packing::buildConvOfRows(OpBuilder &b, Location loc, RankedTensorType dst,
+                               Value src, Value weights, WindowAttrs w) const {
+  auto weightsType = rankedType(weights);
+  int64_t count = lastUnitDims(dst, rankedType(src), weightsType, w);
+  if (count == 0 || weights.getDefiningOp<tile::FlipOp>())
+    return buildConv(b, loc, dst, src, weights, w);
+  // Spatial dims are before the channels of data, before both of weights.
+  auto without = [count](ArrayRef<int64_t> sizes, int64_t behind) {
+    SmallVector<int64_t> kept(sizes.drop_back(count + behind));
+    llvm::append_range(kept, sizes.take_back(behind));
+    return kept;
+  };
+  auto attr = [&](DenseI64ArrayAttr sizes) {
+    return b.getDenseI64ArrayAttr(without(sizes.asArrayRef(), 0));
+  };
+  w = {attr(w.strides),   attr(w.padsBegin), attr(w.padsEnd),
+       attr(w.dilations), w.groups,          w.autoPad};
+  auto rows =
+      RankedTensorType::get(without(dst.getShape(), 1), dst.getElementType());
+  Value product = buildConv(
+      b, loc, rows,
+      buildReshape(b, loc, src, without(rankedType(src).getShape(), 1)),
+      buildReshape(b, loc, weights, without(weightsType.getShape(), 2)), w);
+  return buildReshape(b, loc, product, dst.getShape());
+}
+
 bool isDepthwise(RankedTensorType weights, int64_t groups) {
   int64_t rank = weights.getRank();
   return weights.getDimSize(rank - 2) == 1 && groups > 1 &&

@@ -65,6 +65,11 @@ struct Packing {
   tile::ConvOp buildConv(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::RankedTensorType dst, mlir::Value src,
                          mlir::Value weights, const WindowAttrs &window) const;
+  /// The same without last spatial dims of size 1, as exporters write those of
+  /// sequences: rows of a product are the positions of the last one.
+  mlir::Value buildConvOfRows(mlir::OpBuilder &b, mlir::Location loc,
+                              mlir::RankedTensorType dst, mlir::Value src,
+                              mlir::Value weights, WindowAttrs window) const;
 };
 
 /// Whether packing `weights` [.., K, N] would take longer than their product

@@ -106,7 +106,8 @@ public:
       auto window = WindowAttrs::of(op, b, dst.getRank() - 2);
       sum = outputs ? buildWinograd(packing, b, loc, sumType, a, toF32(w),
                                     window, outputs)
-                    : packing.buildConv(b, loc, sumType, wideA, wideW, window);
+                    : packing.buildConvOfRows(b, loc, sumType, wideA, wideW,
+                                              window);
     } else {
       sum = packing.buildMatMul(b, loc, sumType, wideA, wideW);
     }

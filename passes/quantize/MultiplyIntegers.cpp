@@ -203,8 +203,8 @@ private:
   Value product(Value x, Value w) {
     auto dst = rankedType(op->getResult(0));
     if (isConvolution())
-      return packing.buildConv(b, loc, dst, x, w,
-                               WindowAttrs::of(op, b, dst.getRank() - 2));
+      return packing.buildConvOfRows(b, loc, dst, x, w,
+                                     WindowAttrs::of(op, b, dst.getRank() - 2));
     return packing.buildMatMul(b, loc, dst, x, w);
   }
 

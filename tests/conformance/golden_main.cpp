@@ -14,9 +14,11 @@
 // --verbose prints the error. rnn_golden.py writes such a manifest.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/import/Load.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/graph/reference/Evaluator.h"
-#include "tests/conformance/Npz.h"
+#include "tests/conformance/Arrays.h"
+#include "tools/tenon/Npz.h"
 
 #include "nlohmann/json.hpp"
 
@@ -25,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <string>
 
 using namespace tenon;
@@ -32,6 +35,8 @@ using graph::DType;
 using reference::Tensor;
 
 namespace {
+
+constexpr uint64_t kMaxFileSize = uint64_t{1} << 30; // of text
 
 struct Settings {
   std::string directory, filter;
@@ -173,18 +178,14 @@ std::string shortText(double number) {
 
 enum class Outcome { passed, failed, unsupported, known };
 
-/// The bytes of a file, for parseNpz.
-std::span<const std::byte> bytesOf(const std::string &text) {
-  return {reinterpret_cast<const std::byte *>(text.data()), text.size()};
-}
-
 /// Tensors of the archive that `list` of the manifest names, by id.
 Expected<std::map<uint64_t, Tensor>>
 takeTensors(const nlohmann::json &list,
-            const std::map<std::string, conformance::NpyArray> &arrays) {
+            const std::vector<cli::NpzMember> &arrays) {
   std::map<uint64_t, Tensor> tensors;
   for (const auto &entry : list) {
-    auto array = arrays.find(entry.value("file", std::string()));
+    auto array = std::ranges::find(arrays, entry.value("file", std::string()),
+                                   &cli::NpzMember::name);
     auto dtype = graph::parseDType(entry.value("dtype", std::string()));
     if (array == arrays.end() || !dtype) {
       Error error;
@@ -192,7 +193,10 @@ takeTensors(const nlohmann::json &list,
       error.message = "the archive lacks " + entry.dump();
       return error;
     }
-    auto tensor = conformance::toTensor(array->second, *dtype);
+    auto parsed = cli::parseNpyArray(array->bytes, array->name);
+    if (!parsed)
+      return parsed.errors();
+    auto tensor = conformance::toTensor(*parsed, *dtype);
     if (!tensor)
       return tensor.errors();
     tensors.emplace(entry.value("id", uint64_t{0}), std::move(*tensor));
@@ -209,17 +213,14 @@ Outcome runCase(const Settings &settings, const nlohmann::json &entry,
     return Outcome::failed;
   };
   std::string graphPath = entry.value("graph", std::string());
-  auto file = conformance::readFile(settings.directory + "/" + graphPath);
+  auto file = readTextFile(settings.directory + "/" + graphPath, kMaxFileSize);
   if (!file)
     return fail(file.errors());
   auto graph = json::readJson(*file, graphPath);
   if (!graph)
     return fail(graph.errors());
-  auto archive = conformance::readFile(settings.directory + "/" +
-                                       entry.value("data", std::string()));
-  if (!archive)
-    return fail(archive.errors());
-  auto arrays = conformance::parseNpz(bytesOf(*archive));
+  auto arrays = cli::readNpz(settings.directory + "/" +
+                             entry.value("data", std::string()));
   if (!arrays)
     return fail(arrays.errors());
   auto inputs = takeTensors(entry["inputs"], *arrays);
@@ -287,7 +288,7 @@ int main(int argc, char **argv) {
                          "[--verbose]\n");
     return static_cast<int>(ErrorCategory::user);
   }
-  auto text = conformance::readFile(settings.directory + "/manifest.json");
+  auto text = readTextFile(settings.directory + "/manifest.json", kMaxFileSize);
   if (!text) {
     std::fprintf(stderr, "%s\n", str(text.errors()).c_str());
     return static_cast<int>(ErrorCategory::user);

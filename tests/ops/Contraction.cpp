@@ -171,6 +171,13 @@ Cases convolutionCases() {
            "1x3x5x5 4x3x3x3c" + ncx,
            "2x7x9x16 3x3x16x32c 32c" + nxc,
            "2x16x7x9 32x16x3x3c 32c" + ncx,
+           // The last spatial dim has one position.
+           "2x33x1x24 5x1x24x40c 40c" + nxc,
+           "2x24x33x1 40x24x5x1c" + ncx,
+           std::string() +
+               "2x24x33x1x1 40x24x4x1x1c strides=2,1,1 pads_begin=1,0,0 "
+               "pads_end=2,0,0 dilations=1,1,1 data_format=NCX "
+               "weights_format=OIX",
            "1x16x16x64 1x1x64x64c" + nxc,
            "1x64x16x16 64x64x1x1c 64c" + ncx,
            "1x8x8x5 3x3x5x7 7" + nxc,

@@ -77,6 +77,11 @@ TEST(ZeroPoints, LoseNoDigits) {
                 "strides=2,2 dilations=1,1 pads_begin=" +
                     pads + " pads_end=" + pads,
                 {near, weights});
+  // Over a sequence: the last dim has one position.
+  checkInputs("a/f32 = Dequantize 1x56x1x512/u8 scales=0.5 zps=129; w/f32 = "
+              "Dequantize 9x1x512x17/s8c scales=0.25; Convolution a w "
+              "strides=2,1 dilations=1,1 pads_begin=3,0 pads_end=0,0",
+              {near, weights});
 }
 
 } // namespace

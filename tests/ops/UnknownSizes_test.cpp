@@ -83,6 +83,17 @@ TEST(UnknownSizes, AllSizesOfProducts) {
     }
 }
 
+/// Scores of quantised models: the result is rounded to bytes and back.
+TEST(UnknownSizes, ColumnsOfProductsThatAreRounded) {
+  auto text = [](const std::string &rows, const std::string &n) {
+    return "y = MatMul 2x" + rows + "x15 2x" + n +
+           "x15 transpose_b=true; z/u8 = Quantize y scales=0.05 zps=128; "
+           "Dequantize z scales=0.05 zps=128";
+  };
+  checkShapes(text("?", "?"),
+              {text("40", "40"), text("1", "7"), text("130", "50")});
+}
+
 /// Weights that change with every execution and meet few rows are read where
 /// they lie, along either dimension.
 TEST(UnknownSizes, ColumnsOfProductsInPlace) {

@@ -113,6 +113,7 @@ TEST(UnknownWindows, Convolutions) {
       "y = Convolution 1xHxWx64 3x3x64x64c 64c" + same +
           "; z = Add y 1xHxWx64; ReLU z",
       "Convolution 2x20xHxW 24x20x3x3c" + window("2,2", "1,1") + planes,
+      "Convolution 2xHx1x20 5x1x20x40c" + window("1,1", "2,0"),
       "Convolution 2xHxWx3 7x7x3x16c" + window("2,2", "3,3"),
       "Convolution 1xHxWx20 1x1x20x40c" + point,
       "Convolution 1xHxWx20 1x1x20x40c" + window("2,2", "0,0"),

@@ -317,6 +317,11 @@ int CheckCommand::run() {
   // Code, stacks and arenas of the allocator take address space as well.
   children.memory = static_cast<uint64_t>(memory + 0x1p32);
   children.inProcess = args.inProcess;
+  if (showsProgress())
+    children.waiting = [&](const std::string &note) {
+      progress.show(done, static_cast<int64_t>(runs.size()),
+                    runs[static_cast<size_t>(done)].path + ": " + note);
+    };
   runInChildren(
       runs.size(), children,
       [&](size_t i, const Note &note) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/CheckRun.h"
 
+#include "compiler/driver/Phases.h"
 #include "dialects/graph/OpTable.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
@@ -15,8 +16,6 @@
 #include <optional>
 
 namespace tenon::cli {
-
-using graph::Graph;
 
 std::string optionText(const char *flag, const std::string &value) {
   return " " + shellQuote("--" + std::string(flag) + "=" + value);
@@ -123,7 +122,7 @@ bool Checker::prepareRun() {
     return false;
   }
   note("loading");
-  auto model = readModel(run.path, settings.loading);
+  auto model = readForUser(run.path, settings.loading);
   if (!model) {
     blame(Stage::load, model.errors());
     return false;
@@ -169,9 +168,13 @@ Compiled *Checker::compileFor(const std::string &schedule) {
     return compiled.get();
   compiled.reset();
   note("compiling," + flags);
+  setPhaseListener([&](std::string_view phase) {
+    note("compiling," + flags + ", phase " + std::string(phase));
+  });
   Options options = settings.options;
   options.schedule = schedule;
   auto result = Compiled::compile(prepared.compileGraph, options);
+  setPhaseListener({});
   if (!result) {
     blame(Stage::compile, result.errors());
     return nullptr;

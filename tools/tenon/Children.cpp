@@ -129,7 +129,10 @@ public:
     for (const Child &child : children)
       fds.push_back({child.pipe, POLLIN, 0});
     constexpr int kTick = 100; // milliseconds, between looks at timeouts
-    ::poll(fds.data(), fds.size(), options.timeout > 0 ? kTick : -1);
+    bool hasTick = options.timeout > 0 || options.waiting;
+    ::poll(fds.data(), fds.size(), hasTick ? kTick : -1);
+    if (options.waiting)
+      options.waiting(resultOf(0, children.front().received, false).note);
     for (size_t i = fds.size(); i-- > 0;) {
       bool ended = fds[i].revents && !receive(children[i]);
       double age = now() - children[i].start;

@@ -19,6 +19,9 @@ struct ChildOptions {
   double timeout = 0;     // seconds; 0: none
   uint64_t memory = 0;    // address space in bytes; 0: no limit
   bool inProcess = false; // one after the other, unprotected
+  /// Unless empty: called ten times a second while work goes on, with what one
+  /// of the children noted last.
+  std::function<void(const std::string &note)> waiting = {};
   /// Seconds of the clock that timeouts go by; null: those of the machine.
   std::function<double()> clock;
 };

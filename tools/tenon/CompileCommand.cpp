@@ -9,6 +9,7 @@
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/Progress.h"
 
 #include <CLI/CLI.hpp>
 
@@ -34,12 +35,10 @@ struct CompileArgs {
 
 /// "fc1.weights", or "t7" for a tensor that has no name.
 std::string nameOf(const Graph &graph, uint64_t id) {
-  if (const std::string &name = graph.tensor(id).name; !name.empty())
-    return name;
-  std::string text = describeTensor(graph, id);
-  size_t open = text.find(" (");
-  return open == text.npos ? "t" + text
-                           : text.substr(open + 2, text.size() - open - 3);
+  std::string name = plainName(graph, id);
+  return name == std::to_string(id) && graph.tensor(id).name.empty()
+             ? "t" + name
+             : name;
 }
 
 class CompileCommand {
@@ -50,7 +49,10 @@ public:
 private:
   Expected<bool> chooseOutput();
   Expected<bool> choosePrefix();
+  Expected<bool> loadGraph();
   Expected<bool> addConstants();
+  Expected<bool> addAll(const std::vector<std::string> &texts,
+                        const char *option);
   Expected<bool> addConstant(const TensorSpec &spec, const char *option);
   Expected<bool> addValue(uint64_t id, const reference::Tensor &value);
   Expected<bool> write(const AotFiles &files) const;
@@ -78,6 +80,17 @@ Expected<bool> CompileCommand::chooseOutput() {
   if (!args.linked.empty() && request.link.output != Job::library)
     return badOption("--link goes with a library (.so)",
                      "programs link objects and archives with the runtime");
+  // Not after minutes of work.
+  for (const std::string &file : {args.output, args.header, args.weights}) {
+    std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    std::error_code why;
+    if (folder.empty() || std::filesystem::is_directory(folder, why))
+      continue;
+    Error error;
+    error.code = ErrorCode::CannotWrite;
+    error.message = file + ": " + (why ? why.message() : "Not a directory");
+    return error;
+  }
   request.link.soname = path.filename().string();
   request.link.files = args.linked;
   request.link.linker = args.linker;
@@ -155,7 +168,10 @@ Expected<bool> CompileCommand::addConstants() {
         if (auto ok = addValue(id, values->at(id)); !ok)
           return ok;
   }
-  if (!args.constantsFolder.empty()) {
+  if (args.constantsFolder.ends_with(".npz")) {
+    if (auto ok = addAll({"@" + args.constantsFolder}, "--constants"); !ok)
+      return ok;
+  } else if (!args.constantsFolder.empty()) {
     std::error_code error;
     std::filesystem::directory_iterator folder(args.constantsFolder, error);
     if (error) {
@@ -175,13 +191,17 @@ Expected<bool> CompileCommand::addConstants() {
         return ok;
     }
   }
-  for (const std::string &text : args.constants) {
-    auto spec = parseTensorSpec(text);
-    if (!spec)
-      return spec.errors();
-    if (auto ok = addConstant(*spec, "--constant"); !ok)
+  return addAll(args.constants, "--constant");
+}
+
+Expected<bool> CompileCommand::addAll(const std::vector<std::string> &texts,
+                                      const char *option) {
+  auto specs = parseInputs(texts);
+  if (!specs)
+    return specs.errors();
+  for (const TensorSpec &spec : *specs)
+    if (auto ok = addConstant(spec, option); !ok)
       return ok;
-  }
   return true;
 }
 
@@ -209,15 +229,19 @@ Expected<bool> CompileCommand::write(const AotFiles &files) const {
   return true;
 }
 
-int CompileCommand::run() {
+Expected<bool> CompileCommand::loadGraph() {
   auto loaded = loadForInspection(args.model);
   if (!loaded)
-    return fail(loaded.errors());
+    return loaded.errors();
   graph = std::move(loaded->graph);
   constants = std::move(loaded->constants);
+  return true;
+}
+
+int CompileCommand::run() {
   for (auto step :
        {&CompileCommand::chooseOutput, &CompileCommand::choosePrefix,
-        &CompileCommand::addConstants})
+        &CompileCommand::loadGraph, &CompileCommand::addConstants})
     if (auto ok = (this->*step)(); !ok)
       return fail(ok.errors());
   request.options = args.model.options;
@@ -225,7 +249,10 @@ int CompileCommand::run() {
   request.triple = args.triple;
   request.nameOf = nameOf;
   request.embedWeights = args.weights.empty();
-  auto files = compileAhead(graph, request);
+  auto files = [&] {
+    BusyCompiling busy(args.model.path);
+    return compileAhead(graph, request);
+  }();
   if (!files)
     return fail(files.errors());
   auto written = write(*files);
@@ -267,12 +294,12 @@ void addOptions(CLI::App &sub, CompileArgs &args) {
       ->group(targets);
   const char *values = "Constants";
   sub.add_option("--constants", args.constantsFolder,
-                 "folder with a file NAME.npy for each constant; the caller "
-                 "of the code gives the others")
+                 "folder with a file NAME.npy for each constant, or a file "
+                 ".npz; the caller of the code gives the others")
       ->group(values);
   sub.add_option("--constant", args.constants,
                  "NAME=SPEC, where SPEC is @w.npy, cast:@w.npy, rand:SEED, "
-                 "ones, zeros or iota")
+                 "ones, zeros or iota; or @w.npz: all arrays of a file")
       ->allow_extra_args(false)
       ->group(values);
   sub.add_flag("--fill-constants", args.fill,

@@ -16,6 +16,8 @@
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Graphviz.h"
 #include "tools/tenon/ModelArgs.h"
+#include "tools/tenon/ModelText.h"
+#include "tools/tenon/Progress.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -52,12 +54,24 @@ private:
   int showMemory();
   int showFile();
   int writeReport();
+  int write(const ordered_json &report) const;
+  /// Loads the graph; where that fails, shows what the file has.
+  int load();
+  bool isOnnx() const { return summary.irVersion > 0; }
+  /// Whether no view is asked for.
+  bool showsDefault() const {
+    return args.phase.empty() && args.compileTo.empty() &&
+           args.compileFrom.empty() && args.dumpFolder.empty() &&
+           args.report.empty() && !args.graph && !args.fusion && !args.memory &&
+           !args.assembly;
+  }
   /// Compiles when no view has done it yet.
   bool compile();
 
   const InspectArgs &args;
   graph::PreparedGraph prepared; // none of a compiled file
   Graph graph;
+  ModelSummary summary; // of a model of ONNX
   std::unique_ptr<Compiled> compiled;
   CompileReport compileReport;
   std::vector<Error> compileErrors;
@@ -92,7 +106,10 @@ std::vector<Error> InspectCommand::checkPhases() const {
 bool InspectCommand::compile() {
   if (compiled || !compileErrors.empty())
     return compiled != nullptr;
-  auto made = Compiled::compile(prepared, args.model.options, &compileReport);
+  auto made = [&] {
+    BusyCompiling busy(args.model.path);
+    return Compiled::compile(prepared, args.model.options, &compileReport);
+  }();
   if (made)
     compiled = std::move(*made);
   else
@@ -165,6 +182,8 @@ int InspectCommand::showAssembly() {
 }
 
 void InspectCommand::showStats() {
+  if (isOnnx())
+    printSummary(summary);
   report::GraphStats stats = report::statsOf(graph);
   std::printf("operations      %lld\n", static_cast<long long>(stats.ops));
   for (const auto &[kind, count] : stats.opsByKind)
@@ -180,6 +199,9 @@ void InspectCommand::showStats() {
   if (stats.unknownTensors)
     std::printf("unknown         %s, left out of the sums\n",
                 countText(stats.unknownTensors, "tensor").c_str());
+  for (const std::string &line : uncompiledLines(graph))
+    std::printf("does not compile: %s\n", line.c_str());
+  std::fflush(stdout); // compiling takes a while
   if (!compile())
     return;
   const CompileReport &r = compileReport;
@@ -245,6 +267,8 @@ int InspectCommand::writeReport() {
   report::GraphStats stats = report::statsOf(graph);
   ordered_json root;
   root["model"] = args.model.path;
+  if (isOnnx())
+    root["onnx"] = summaryJson(summary);
   root["target"] = r.targetCpu;
   root["schedule"] = r.schedule;
   root["ops"] = r.ops;
@@ -279,8 +303,12 @@ int InspectCommand::writeReport() {
   for (const PhaseTime &phase : r.phases)
     root["phases"][phase.name] = phase.seconds;
   root["remarks"] = r.remarks;
+  return write(root);
+}
+
+int InspectCommand::write(const ordered_json &report) const {
   std::string text =
-      root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+      report.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
   if (args.report == "-")
     return print(text);
   auto written = writeFile(args.report, text);
@@ -327,17 +355,39 @@ int InspectCommand::showFile() {
   return 0;
 }
 
+int InspectCommand::load() {
+  auto loaded = loadForInspection(args.model, &summary);
+  if (loaded) {
+    prepared = std::move(loaded->graph);
+    graph = *prepared;
+    return 0;
+  }
+  int code = 0;
+  // What is wrong with an option has nothing to do with the model.
+  bool isConverted = summary.sum(&ModelSummary::Operator::failed) +
+                         summary.sum(&ModelSummary::Operator::waiting) ==
+                     0;
+  if (isOnnx() && !isConverted && (args.stats || showsDefault()))
+    printSummary(summary);
+  if (isOnnx() && !args.report.empty()) {
+    ordered_json root{{"model", args.model.path},
+                      {"onnx", summaryJson(summary)},
+                      {"errors", ordered_json::array()}};
+    for (const Error &error : loaded.errors())
+      root["errors"].push_back(error.str());
+    code = write(root);
+  }
+  return std::max(code, fail(loaded.errors()));
+}
+
 int InspectCommand::run() {
   if (auto errors = checkPhases(); !errors.empty())
     return fail(errors);
   if (isAotFile(args.model.path))
     return showFile();
   if (args.compileFrom.empty()) {
-    auto loaded = loadForInspection(args.model);
-    if (!loaded)
-      return fail(loaded.errors());
-    prepared = std::move(loaded->graph);
-    graph = *prepared;
+    if (int code = load())
+      return code;
   } else if (args.graph || args.fusion || args.memory || args.stats ||
              args.assembly || !args.report.empty() ||
              !args.dumpFolder.empty()) {
@@ -362,15 +412,11 @@ int InspectCommand::run() {
     code = std::max(code, showAssembly());
   if (!args.report.empty())
     code = std::max(code, writeReport());
-  bool nothing = args.phase.empty() && args.compileTo.empty() &&
-                 args.compileFrom.empty() && args.dumpFolder.empty() &&
-                 args.report.empty() && !args.graph && !args.fusion &&
-                 !args.memory && !args.assembly;
-  if (args.stats || nothing)
+  if (args.stats || showsDefault())
     showStats();
   // A picture of a graph is complete without compiling; other views are not.
   bool needed = args.fusion || args.memory || args.stats ||
-                !args.report.empty() || nothing;
+                !args.report.empty() || showsDefault();
   if (needed && !compileErrors.empty())
     code = std::max(code, fail(compileErrors));
   return code;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Loading.h"
 
+#include "tools/tenon/Progress.h"
+
 #include <CLI/CLI.hpp>
 
 namespace tenon::cli {
@@ -38,7 +40,7 @@ Expected<LoadedModel> loadModel(const ModelArgs &args,
   auto options = loadOptionsOf(args, inputs);
   if (!options)
     return options.errors();
-  auto read = readModel(args.path, *options);
+  auto read = readForUser(args.path, *options);
   if (!read)
     return read.errors();
   model.graph = std::move(read->graph);
@@ -74,8 +76,10 @@ Expected<std::unique_ptr<Compiled>>
 compileOrLoad(const LoadedModel &model, const Prepared &prepared,
               const Options &options, const AotLoadOptions &loadOptions,
               CompileReport *report) {
-  if (!model.file)
+  if (!model.file) {
+    BusyCompiling busy(model.path);
     return Compiled::compile(prepared.compileGraph, options, report);
+  }
   return loadAotFile(*model.file, loadOptions);
 }
 

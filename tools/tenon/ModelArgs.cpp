@@ -8,6 +8,7 @@
 
 #include "compiler/driver/Session.h"
 #include "compiler/report/Stats.h"
+#include "tools/tenon/Progress.h"
 
 #include <CLI/CLI.hpp>
 
@@ -32,14 +33,17 @@ struct OverrideOption {
 constexpr OverrideOption kOverrides[] = {
     {"mb", &OverrideText::mb, "batch size N, or several: N,N"},
     {"in-shapes", &OverrideText::inShapes,
-     "ID:SHAPE[*LAYOUT]+...: shapes and strides of inputs, 0:2x16*ba"},
+     "NAME:SHAPE[*LAYOUT]+...: shapes and strides of inputs, x:2x16*ba; here "
+     "and below an id does instead of a name"},
     {"op-attrs", &OverrideText::opAttrs,
-     "ID:NAME:VALUE[*NAME:VALUE]+...: attributes of operations"},
-    {"op-kind", &OverrideText::opKind, "ID:KIND+...: kinds of operations"},
-    {"dt", &OverrideText::dt, "DT or ID:DT+...: data types"},
+     "OPERATION:ATTRIBUTE:VALUE[*ATTRIBUTE:VALUE]+...: attributes of "
+     "operations"},
+    {"op-kind", &OverrideText::opKind,
+     "OPERATION:KIND+...: kinds of operations"},
+    {"dt", &OverrideText::dt, "DT or NAME:DT+...: data types"},
     {"attr-fpmath", &OverrideText::attrFpmath, "MODE[:true|false]"},
     {"tensor-property", &OverrideText::tensorProperty,
-     "ID:PROPERTY+...: variable, constant, host_scalar or undef"},
+     "NAME:PROPERTY+...: variable, constant, host_scalar or undef"},
     {"likely", &OverrideText::likely,
      "SIZE:VALUE[*VALUE]+...: values of named sizes that get code of their "
      "own"},
@@ -106,7 +110,8 @@ void addExecOptions(CLI::App &app, ExecArgs &args) {
 void addInputOption(CLI::App &app, std::vector<std::string> &inputs) {
   app.add_option("--input", inputs,
                  "NAME=SPEC, where SPEC is 4x16xf32=@x.npy, @x.npy, "
-                 "cast:@x.npy, rand:SEED, ones, zeros or iota")
+                 "cast:@x.npy, rand:SEED, ones, zeros or iota; or @x.npz: all "
+                 "arrays of a file by their names")
       ->allow_extra_args(false)
       ->group("Data");
 }
@@ -124,7 +129,7 @@ parseInputs(const std::vector<std::string> &texts) {
   }
   if (!errors.empty())
     return errors;
-  return specs;
+  return openFiles(std::move(specs));
 }
 
 Expected<std::vector<OverrideText>>
@@ -203,13 +208,18 @@ static std::vector<Error> addShapes(const Graph &graph,
           "--input: " + describeTensor(graph, *id) + " has the data type " +
               std::string(graph::name(tensor.dtype)) + ", not " +
               std::string(graph::name(*spec.dtype)),
-          "change it with --dt=" + std::to_string(*id) + ":" +
+          "leave the type out, or change that of the model with --dt=" +
+              plainName(graph, *id) + ":" +
               std::string(graph::name(*spec.dtype))));
-    if (!spec.shape || tensor.shape == spec.shape)
+    // The file of an input has the sizes that the model leaves open.
+    std::optional<graph::Dims> shape = spec.shape;
+    if (!shape && !tensor.hasStaticShape())
+      shape = spec.fileShape;
+    if (!shape || tensor.shape == shape)
       continue;
     Overrides::Tensor change;
     change.id = *id;
-    change.shape = spec.shape;
+    change.shape = shape;
     overrides.tensors.push_back(std::move(change));
   }
   return errors;
@@ -248,6 +258,14 @@ static bool isInstanceOf(const Graph &special, const Graph &general) {
   return true;
 }
 
+static Expected<Overrides> parseFor(const Graph &graph,
+                                    const OverrideText &text) {
+  Expected<OverrideText> ids = namesToIds(graph, text);
+  if (!ids)
+    return ids.errors();
+  return parseOverrides(*ids);
+}
+
 /// applyOverrides, with errors that name the file of the graph.
 static Expected<graph::PreparedGraph>
 applyTo(const std::string &path, Graph model, const Overrides &overrides) {
@@ -265,7 +283,7 @@ applyTo(const std::string &path, Graph model, const Overrides &overrides) {
 Expected<Prepared> prepare(const std::string &path, const Graph &model,
                            const OverrideText &overrides,
                            const std::vector<TensorSpec> &inputs) {
-  Expected<Overrides> parsed = parseOverrides(overrides);
+  Expected<Overrides> parsed = parseFor(model, overrides);
   if (!parsed)
     return parsed.errors();
   Overrides structural = *parsed;
@@ -298,13 +316,19 @@ std::vector<Error> unknownInputs(const Graph &graph) {
       continue;
     Error error;
     error.code = ErrorCode::UnknownShape;
+    const LogicalTensor &tensor = graph.tensor(id);
     error.message = "input " + describeTensor(graph, id) + " is " +
-                    report::typeText(graph.tensor(id));
-    std::string name = graph.tensor(id).name.empty() ? std::to_string(id)
-                                                     : graph.tensor(id).name;
-    error.hint =
-        "give its size with --mb=N, --in-shapes=" + std::to_string(id) +
-        ":SHAPE or --input " + name + "=SHAPExDTYPE";
+                    report::typeText(tensor);
+    std::string name = tensor.name.empty() ? std::to_string(id) : tensor.name;
+    std::string shape;
+    for (int64_t dim : tensor.shape.value_or(graph::Dims{}))
+      shape += (shape.empty() ? "" : "x") +
+               std::to_string(dim == graph::kUnknownDim ? 1 : dim);
+    if (shape.empty())
+      shape = "SHAPE";
+    error.hint = "give its sizes, such as --in-shapes=" + name + ":" + shape +
+                 " or --input " + name + "=" + shape + "x" +
+                 std::string(graph::name(tensor.dtype)) + ", or with --mb=N";
     errors.push_back(std::move(error));
   }
   return errors;
@@ -333,9 +357,10 @@ void dropIgnored(const Graph &graph, const std::vector<std::string> &unread,
 Expected<LoadOptions> loadOptionsOf(const ModelArgs &args,
                                     const std::vector<TensorSpec> &inputs) {
   LoadOptions options;
+  options.shapes = shapesByName(args.overrides);
   for (const TensorSpec &spec : inputs)
-    if (spec.shape)
-      options.shapes[spec.name] = *spec.shape;
+    if (auto shape = spec.shape ? spec.shape : spec.fileShape)
+      options.shapes[spec.name] = *shape;
   for (const std::string &text : args.bound) {
     size_t equals = text.find('=');
     bool isGood = equals != text.npos && equals > 0;
@@ -354,15 +379,40 @@ Expected<LoadOptions> loadOptionsOf(const ModelArgs &args,
   return options;
 }
 
-Expected<InspectedModel> loadForInspection(const ModelArgs &args) {
+Expected<Model> readForUser(const std::string &path, LoadOptions options) {
+  ModelSummary own;
+  if (!options.summary)
+    options.summary = &own;
+  Busy busy("reading " + path);
+  auto model = readModel(path, options);
+  if (model)
+    return model;
+  // Many a node is refused for sizes that its users know.
+  std::string shapes;
+  for (const ModelSummary::Port &input : options.summary->inputs)
+    if (input.isOpen && !options.shapes.contains(input.name))
+      shapes += (shapes.empty() ? "" : "+") + input.name + ":SHAPE";
+  std::vector<Error> errors = model.errors();
+  auto isForm = [](const Error &error) {
+    return error.code == ErrorCode::UnsupportedForm && error.hint.empty();
+  };
+  if (auto found = std::ranges::find_if(errors, isForm);
+      found != errors.end() && !shapes.empty())
+    found->hint = "known sizes may help, --in-shapes=" + shapes;
+  return errors;
+}
+
+Expected<InspectedModel> loadForInspection(const ModelArgs &args,
+                                           ModelSummary *summary) {
   Expected<LoadOptions> options = loadOptionsOf(args);
   if (!options)
     return options.errors();
-  Expected<Model> model = readModel(args.path, *options);
+  options->summary = summary;
+  Expected<Model> model = readForUser(args.path, *options);
   if (!model)
     return model.errors();
   printRemarks(model->graph);
-  Expected<Overrides> overrides = parseOverrides(args.overrides);
+  Expected<Overrides> overrides = parseFor(model->graph, args.overrides);
   if (!overrides)
     return overrides.errors();
   auto graph = applyTo(args.path, std::move(model->graph), *overrides);

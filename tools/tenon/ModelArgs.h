@@ -44,7 +44,8 @@ void addOverrideOptions(CLI::App &app, OverrideText &overrides);
 /// Flags from Options.def, mirrored in the environment.
 void addCompilerOptions(CLI::App &app, Options &options);
 void addExecOptions(CLI::App &app, ExecArgs &args);
-/// --input, which may be repeated; parseInputs() reads what is given.
+/// --input, which may be repeated; parseInputs() reads what is given, and the
+/// files that it names. Errors: those of parseTensorSpec and openFiles.
 void addInputOption(CLI::App &app, std::vector<std::string> &inputs);
 Expected<std::vector<TensorSpec>>
 parseInputs(const std::vector<std::string> &texts);
@@ -57,6 +58,15 @@ Expected<std::vector<OverrideText>> alternatives(const OverrideText &overrides);
 std::string overridesText(const OverrideText &overrides);
 /// `word` in quotes where a shell would not take it literally.
 std::string shellQuote(const std::string &word);
+
+/// `overrides` with ids where it names tensors and operations of `graph`.
+/// Errors: UnknownTensor, with names that would do.
+Expected<OverrideText> namesToIds(const graph::Graph &graph,
+                                  OverrideText overrides);
+/// The shapes that `--in-shapes` gives, by what it calls the tensors; none when
+/// it has several alternatives.
+std::map<std::string, graph::Dims, std::less<>>
+shapesByName(const OverrideText &overrides);
 
 /// One graph to compile and one to execute, both inferred.
 struct Prepared {
@@ -84,13 +94,18 @@ Expected<LoadOptions> loadOptionsOf(const ModelArgs &args,
 /// empty when there are none.
 std::vector<Error> unknownInputs(const graph::Graph &graph);
 
+/// readModel, with a sign of life while it takes long, and hints to options.
+Expected<Model> readForUser(const std::string &path, LoadOptions options);
+
 /// A model with exactly one set of overrides, unknown dims kept.
 struct InspectedModel {
   graph::PreparedGraph graph;
   Constants constants;
 };
-/// For what needs no execution.
-Expected<InspectedModel> loadForInspection(const ModelArgs &args);
+/// For what needs no execution. `summary`, unless null, is filled as
+/// LoadOptions says. Errors: those of loadOptionsOf, readModel and overrides.
+Expected<InspectedModel> loadForInspection(const ModelArgs &args,
+                                           ModelSummary *summary = nullptr);
 
 /// Says on stderr which inputs are ignored.
 void printRemarks(const graph::Graph &graph);

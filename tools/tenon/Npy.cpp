@@ -11,6 +11,7 @@
 #include "dialects/support/WriteFile.h"
 #include "tools/tenon/Cli.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -28,11 +29,10 @@ struct NpyType {
   DType dtype;
 };
 
-constexpr NpyType npyTypes[] = {
-    {"<f4", DType::f32}, {"<f2", DType::f16},     {"|i1", DType::s8},
-    {"|u1", DType::u8},  {"|b1", DType::boolean}, {"<i4", DType::s32},
-    {"<i8", DType::s64}, {"<f8", DType::f64},     {"<i1", DType::s8},
-    {"<u1", DType::u8},  {"<b1", DType::boolean}};
+constexpr NpyType npyTypes[] = {{"<f4", DType::f32},     {"<f2", DType::f16},
+                                {"|i1", DType::s8},      {"|u1", DType::u8},
+                                {"|b1", DType::boolean}, {"<i4", DType::s32},
+                                {"<i8", DType::s64},     {"<f8", DType::f64}};
 
 /// Reads the dictionary of the header; tolerant of spaces and order.
 class HeaderParser {
@@ -140,13 +140,24 @@ std::span<const std::byte> asBytes(std::string_view text) {
   return std::as_bytes(std::span<const char>(text.data(), text.size()));
 }
 
-Expected<Tensor> readElements(const HeaderParser &header, std::string_view data,
-                              const std::string &name) {
-  int64_t count = reference::elementCount(header.shape);
+/// Strides of an array whose first dim is the innermost one.
+graph::Dims fortranStrides(const graph::Dims &shape) {
+  graph::Dims strides;
+  int64_t stride = 1;
+  for (int64_t dim : shape) {
+    strides.push_back(stride);
+    stride *= std::max<int64_t>(dim, 1);
+  }
+  return strides;
+}
+
+Expected<Tensor> readElements(const NpyArray &array, const std::string &name) {
+  int64_t count = reference::elementCount(array.shape);
+  std::string_view data = array.bytes;
   if (count < 0)
     return badData(name, "the shape has too many elements");
   for (const NpyType &type : npyTypes) {
-    if (type.descr != header.descr)
+    if (type.descr != array.type)
       continue;
     auto size = static_cast<uint64_t>(graph::byteSize(type.dtype));
     if (static_cast<uint64_t>(count) != data.size() / size ||
@@ -155,18 +166,20 @@ Expected<Tensor> readElements(const HeaderParser &header, std::string_view data,
                                " elements of " + std::to_string(size) +
                                " bytes, the file holds " +
                                std::to_string(data.size()) + " bytes");
-    return reference::fromMemory(type.dtype, header.shape,
-                                 graph::denseStrides(header.shape),
+    return reference::fromMemory(type.dtype, array.shape,
+                                 array.isFortran
+                                     ? fortranStrides(array.shape)
+                                     : graph::denseStrides(array.shape),
                                  asBytes(data));
   }
-  return badData(name, "elements of type \"" + header.descr + "\"",
+  return badData(name, "elements of type \"" + array.type + "\"",
                  "f2, f4, f8, i1, u1, b1, i4 and i8 in little endian are read");
 }
 
 } // namespace
 
-Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name,
-                          std::string *type) {
+Expected<NpyArray> parseNpyArray(std::string_view bytes,
+                                 const std::string &name) {
   if (bytes.substr(0, kMagic.size()) != kMagic || bytes.size() < 10)
     return badData(name, "is no .npy file",
                    "write it with numpy.save, or as @x.npy with --output");
@@ -186,16 +199,22 @@ Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name,
   HeaderParser header(bytes.substr(start, length));
   if (std::string why = header.run(); !why.empty())
     return badData(name, why);
-  if (header.fortran && header.shape.size() > 1)
-    return badData(name, "is in Fortran order",
-                   "save numpy.ascontiguousarray(x)");
-  if (type) {
-    // Bytes have no order.
-    *type = header.descr;
-    if (type->size() == 3 && (*type)[0] == '<' && (*type)[2] == '1')
-      (*type)[0] = '|';
-  }
-  return readElements(header, bytes.substr(start + length), name);
+  NpyArray array{std::move(header.descr), std::move(header.shape),
+                 header.fortran, bytes.substr(start + length)};
+  // Bytes have no order.
+  if (array.type.size() == 3 && array.type[0] == '<' && array.type[2] == '1')
+    array.type[0] = '|';
+  return array;
+}
+
+Expected<Tensor> parseNpy(std::string_view bytes, const std::string &name,
+                          std::string *type) {
+  auto array = parseNpyArray(bytes, name);
+  if (!array)
+    return array.errors();
+  if (type)
+    *type = array->type;
+  return readElements(*array, name);
 }
 
 /// What elements of a type without a name in the format are stored as.
@@ -241,9 +260,13 @@ std::string formatNpy(const Tensor &tensor) {
   return out;
 }
 
-Expected<Tensor> readNpy(const std::string &path, std::string *type) {
+Expected<std::string> readNpyBytes(const std::string &path) {
   constexpr uint64_t kMaxFileSize = uint64_t(1) << 32;
-  Expected<std::string> bytes = readTextFile(path, kMaxFileSize);
+  return readTextFile(path, kMaxFileSize);
+}
+
+Expected<Tensor> readNpy(const std::string &path, std::string *type) {
+  Expected<std::string> bytes = readNpyBytes(path);
   if (!bytes)
     return bytes.errors();
   return parseNpy(*bytes, path, type);

@@ -1,7 +1,8 @@
 //===- Npy.h - tensors in .npy files ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Versions 1 to 3 are read, version 1 is written; C order, little endian.
+// Versions 1 to 3 are read, in C and Fortran order, little endian; version 1 is
+// written, in C order.
 // Types without a name in the format are written as the next wider one that
 // holds all their values: bf16 and the 8-bit floats as '<f4', s4 and u4 as
 // one byte each.
@@ -15,6 +16,18 @@
 #include <string_view>
 
 namespace tenon::cli {
+
+/// An array as a file holds it.
+struct NpyArray {
+  std::string type; // as the format calls it: "<f4"
+  graph::Dims shape;
+  bool isFortran = false; // the first dim is the innermost one
+  std::string_view bytes; // all behind the header, unchecked
+};
+
+/// Reads the header of a file that `bytes` is. Errors: BadTensorData.
+Expected<NpyArray> parseNpyArray(std::string_view bytes,
+                                 const std::string &name);
 
 /// Reads the content of a file; `name` is for messages.  The dtype is that of
 /// the file ('<f8' reads as f32, unrounded); `type`, unless null, receives the
@@ -30,6 +43,8 @@ std::string npyTypeFor(graph::DType dtype);
 /// The bytes of a file with `tensor`.
 std::string formatNpy(const reference::Tensor &tensor);
 
+/// A file as it is. Errors: CannotRead, TooLarge.
+Expected<std::string> readNpyBytes(const std::string &path);
 /// Errors: CannotRead, TooLarge, BadTensorData.
 Expected<reference::Tensor> readNpy(const std::string &path,
                                     std::string *type = nullptr);

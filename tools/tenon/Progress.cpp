@@ -4,32 +4,85 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 #include <unistd.h>
 
 namespace tenon::cli {
 
-Progress::Progress() : isTerminal(isatty(STDERR_FILENO)) {}
+static double secondsNow() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool showsProgress() {
+  const char *terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && terminal &&
+         std::string_view(terminal) != "dumb";
+}
+
+static void writeLine(const std::string &text) {
+  std::fprintf(stderr, "\r\033[K%.100s", text.c_str());
+  std::fflush(stderr);
+}
+
+Progress::Progress() : start(secondsNow()), last(start) {}
 
 void Progress::show(int64_t done, int64_t total, const std::string &what) {
-  if (!isTerminal)
-    return;
-  double now = std::chrono::duration<double>(
-                   std::chrono::steady_clock::now().time_since_epoch())
-                   .count();
-  if (now - last < 0.1)
+  double now = secondsNow();
+  if (now - start < 1 || now - last < 0.1 || !showsProgress())
     return;
   last = now;
   isShown = true;
-  std::fprintf(stderr, "\r\033[K[%lld/%lld] %.100s",
-               static_cast<long long>(done), static_cast<long long>(total),
-               what.c_str());
-  std::fflush(stderr);
+  std::string count =
+      "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
+  writeLine((total > 1 ? count : "") + what + ", " +
+            std::to_string(static_cast<int64_t>(now - start)) + " s");
 }
 
 void Progress::clear() {
   if (isShown)
-    std::fprintf(stderr, "\r\033[K");
+    writeLine("");
   isShown = false;
+}
+
+Busy::Busy(std::string text, double delay) : what(std::move(text)) {
+  if (showsProgress())
+    thread = std::thread([this, delay] { run(delay); });
+}
+
+Busy::~Busy() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    isDone = true;
+  }
+  changed.notify_one();
+  thread.join();
+}
+
+void Busy::now(std::string text) {
+  std::lock_guard lock(mutex);
+  part = std::move(text);
+}
+
+void Busy::run(double delay) {
+  using Seconds = std::chrono::duration<double>;
+  constexpr double kTick = 0.2;
+  double start = secondsNow();
+  bool isShown = false;
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, Seconds(isShown ? kTick : delay),
+                           [this] { return isDone; })) {
+    isShown = true;
+    writeLine(what + (part.empty() ? "" : ": ") + part + ", " +
+              std::to_string(static_cast<int64_t>(secondsNow() - start)) +
+              " s");
+  }
+  if (isShown)
+    writeLine("");
 }
 
 } // namespace tenon::cli

@@ -8,10 +8,13 @@
 #include "compiler/driver/Versions.h"
 #include "compiler/report/Stats.h"
 #include "dialects/support/Text.h"
+#include "dialects/support/WriteFile.h"
 #include "runtime/tenon_model.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/Loading.h"
 #include "tools/tenon/Npy.h"
+#include "tools/tenon/Npz.h"
+#include "tools/tenon/Progress.h"
 #include "tools/tenon/Timing.h"
 
 #include <CLI/CLI.hpp>
@@ -19,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 namespace tenon::cli {
 
@@ -190,24 +194,72 @@ void RunCommand::printVersion(const Graph &graph) const {
                 version->empty() ? "all sizes" : version->c_str());
 }
 
-void RunCommand::writeOutputs(const Graph &graph, const TensorMap &results) {
-  for (const TensorSpec &spec : outputs) {
-    auto id = resolveTensor(graph, spec.name);
-    if (!id) {
-      report(id.errors());
-    } else if (!results.count(*id)) {
-      report({badOption("--output: " + describeTensor(graph, *id) +
-                        " is no output of the graph")});
-    } else if (auto written = writeNpy(spec.path, results.at(*id)); !written) {
-      report(written.errors());
-    } else {
-      std::printf("  wrote %s\n", spec.path.c_str());
-    }
+/// All results, by the names that --input and --expect take.
+std::vector<NpzMember> arraysOf(const Graph &graph, const TensorMap &results) {
+  std::vector<NpzMember> arrays;
+  std::set<std::string> names;
+  for (uint64_t id : graph.outputPorts) {
+    std::string name = plainName(graph, id);
+    auto named = resolveTensor(graph, name);
+    if (!named || *named != id || !names.insert(name).second)
+      name = std::to_string(id);
+    arrays.push_back({name, formatNpy(results.at(id))});
   }
+  return arrays;
+}
+
+Expected<bool> writeArchive(const std::string &path,
+                            const std::vector<NpzMember> &arrays) {
+  auto bytes = formatNpz(arrays);
+  if (!bytes)
+    return bytes.errors();
+  return writeFile(path, *bytes);
+}
+
+/// Whether all that `--output` names are outputs.
+std::vector<Error> checkOutputs(const Graph &graph,
+                                const std::vector<TensorSpec> &specs) {
+  std::vector<Error> errors;
+  for (const TensorSpec &spec : specs) {
+    if (spec.name.empty())
+      continue;
+    auto id = resolveTensor(graph, spec.name);
+    if (!id)
+      errors.push_back(id.errors().front());
+    else if (!std::ranges::count(graph.outputPorts, *id))
+      errors.push_back(badOption("--output: " + describeTensor(graph, *id) +
+                                 " is no output of the graph"));
+  }
+  return errors;
+}
+
+/// Writes what `spec` asks for: one output, or all.
+Expected<bool> writeOutput(const TensorSpec &spec, const Graph &graph,
+                           const TensorMap &results) {
+  if (spec.name.empty())
+    return writeArchive(spec.path, arraysOf(graph, results));
+  auto id = resolveTensor(graph, spec.name);
+  if (!id)
+    return id.errors();
+  if (!spec.isArchive())
+    return writeNpy(spec.path, results.at(*id));
+  return writeArchive(spec.path, {{spec.name, formatNpy(results.at(*id))}});
+}
+
+void RunCommand::writeOutputs(const Graph &graph, const TensorMap &results) {
+  for (const TensorSpec &spec : outputs)
+    if (auto written = writeOutput(spec, graph, results); !written)
+      report(written.errors());
+    else
+      std::printf("  wrote %s\n", spec.path.c_str());
 }
 
 void RunCommand::compareExpected(const Graph &graph, const TensorMap &results) {
-  for (const TensorSpec &spec : expects) {
+  // Not before: this run may have written them.
+  auto opened = openFiles(expects);
+  if (!opened)
+    return report(opened.errors());
+  for (const TensorSpec &spec : *opened) {
     auto id = resolveTensor(graph, spec.name);
     if (!id) {
       report(id.errors());
@@ -256,8 +308,11 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
   }
   if (auto errors = addValues(graph, model.constants, values); !errors.empty())
     return report(errors);
-  auto oracle = Oracle::create(graph, std::move(values), args.model.options,
-                               args.exec.threads);
+  auto oracle = [&] {
+    Busy busy("evaluating the reference");
+    return Oracle::create(graph, std::move(values), args.model.options,
+                          args.exec.threads);
+  }();
   if (!oracle) {
     std::printf("  check: not possible, %s\n",
                 oracle.errors().front().str().c_str());
@@ -287,12 +342,19 @@ void RunCommand::runOnce(const Prepared &prepared) {
   const Graph &graph = prepared.runGraph;
   if (auto unknown = unknownInputs(graph); !unknown.empty())
     return report(unknown);
-  if (!compile(prepared))
+  // A library has its weights, and is loaded at once. Compiling takes a while:
+  // what is given is looked at before.
+  if (model.file && !compile(prepared))
     return;
-  addWeights(*compiled, graph, model.constants);
+  if (model.file)
+    addWeights(*compiled, graph, model.constants);
   auto values = makeInputs(graph, args.exec.seed, inputs, model.constants);
   if (!values)
     return report(values.errors());
+  if (auto errors = checkOutputs(graph, outputs); !errors.empty())
+    return report(errors);
+  if (!model.file && !compile(prepared))
+    return;
   auto buffers = Buffers::create(*compiled, graph, *values, model.constants);
   if (!buffers)
     return report(buffers.errors());
@@ -379,12 +441,13 @@ void addRunCommand(CLI::App &app, Action &action) {
   addArtefactOptions(*sub, args->loading);
   addExecOptions(*sub, args->exec);
   addInputOption(*sub, args->inputs);
-  sub->add_option("--output", args->outputs, "NAME=@FILE.npy: write an output")
+  sub->add_option("--output", args->outputs,
+                  "NAME=@FILE.npy: write an output, or @FILE.npz: all of them")
       ->allow_extra_args(false)
       ->group("Data");
   sub->add_option("--expect", args->expects,
                   "NAME=@FILE.npy, or NAME=cast:@FILE.npy: compare an output "
-                  "with a file")
+                  "with a file; @FILE.npz: all that are in one")
       ->allow_extra_args(false)
       ->group("Data");
   sub->add_option("--repeat", args->repeat, "most timed executions")

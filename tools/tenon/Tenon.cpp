@@ -47,6 +47,12 @@ std::string suggestion(const CLI::App &app, const std::string &word) {
   return all;
 }
 
+/// Whether `word` is the name of a file that commands take.
+bool isModel(const std::string &word) {
+  return word.ends_with(".onnx") || word.ends_with(".json") ||
+         word.ends_with(".mlir") || word.ends_with(".so");
+}
+
 bool hasCommand(const CLI::App &app, const std::string &name) {
   for (const CLI::App *sub : app.get_subcommands(nullptr))
     if (sub->get_name() == name)
@@ -102,7 +108,8 @@ int runTool(int argc, char **argv) {
       !hasCommand(app, arguments[0]))
     return cli::fail(
         cli::badOption("there is no command \"" + arguments[0] + "\"",
-                       suggestion(app, arguments[0])));
+                       isModel(arguments[0]) ? "tenon run " + arguments[0]
+                                             : suggestion(app, arguments[0])));
   try {
     std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
     app.parse(arguments);

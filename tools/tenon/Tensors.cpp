@@ -34,7 +34,7 @@ static Error badSpec(std::string_view text, std::string why) {
   return badOption("\"" + std::string(text.substr(0, 120)) + "\": " + why,
                    "NAME=4x16xf32=@x.npy, NAME=@x.npy, NAME=cast:@x.npy, "
                    "NAME=rand:SEED, "
-                   "NAME=ones, NAME=zeros, NAME=iota");
+                   "NAME=ones, NAME=zeros, NAME=iota, @x.npz");
 }
 
 /// "4x16xf32" or "f32".
@@ -88,7 +88,16 @@ static bool parseSource(std::string_view text, TensorSpec &spec) {
   return seed && *seed >= 0;
 }
 
+/// "@x.npz" or "cast:@x.npz": all arrays of a file.
+static bool parseArchive(std::string_view text, TensorSpec &spec) {
+  bool isFile = text.starts_with("@") || text.starts_with("cast:@");
+  return isFile && text.ends_with(".npz") && parseSource(text, spec);
+}
+
 Expected<TensorSpec> parseTensorSpec(std::string_view text) {
+  TensorSpec archive;
+  if (parseArchive(text, archive))
+    return archive;
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
     return badSpec(text, "does not start with NAME=");
@@ -109,22 +118,35 @@ Expected<TensorSpec> parseTensorSpec(std::string_view text) {
     spec.shape.reset();
     spec.dtype.reset();
   }
-  if (!parseSource(rest, spec))
-    return badSpec(text, "\"" + std::string(rest) + "\" is no source");
-  return spec;
+  if (parseSource(rest, spec))
+    return spec;
+  Error error = badSpec(text, "\"" + std::string(rest) + "\" is no source");
+  std::string word = spec.name + "=";
+  TensorSpec typed;
+  if (rest.ends_with(".npy") || rest.ends_with(".npz") || rest.ends_with(".pb"))
+    error.hint = "files begin with @: " + word + "@" + std::string(rest);
+  else if (parseType(std::string(rest) + "xf32", typed))
+    error.hint =
+        "a shape ends in its data type: " + word + std::string(rest) + "xf32";
+  return error;
 }
 
 Expected<TensorSpec> parseFileSpec(std::string_view text,
                                    std::string_view option, bool mayCast) {
   size_t equals = text.find('=');
   TensorSpec spec;
-  if (equals == text.npos || equals == 0 ||
-      !parseSource(text.substr(equals + 1), spec) ||
-      spec.source != TensorSpec::Source::file || (spec.cast && !mayCast))
+  bool isArchive = parseArchive(text, spec);
+  if (!isArchive && (equals == text.npos || equals == 0 ||
+                     !parseSource(text.substr(equals + 1), spec) ||
+                     spec.source != TensorSpec::Source::file))
     return badOption("--" + std::string(option) + ": \"" + std::string(text) +
                          "\" names no file",
-                     "write NAME=@FILE.npy");
-  spec.name = text.substr(0, equals);
+                     "write NAME=@FILE.npy, or @FILE.npz for all");
+  if (spec.cast && !mayCast)
+    return badOption("--" + std::string(option) +
+                     ": nothing is cast when a file is written");
+  if (!isArchive)
+    spec.name = text.substr(0, equals);
   return spec;
 }
 
@@ -184,13 +206,28 @@ Expected<uint64_t> resolveTensor(const Graph &graph, std::string_view name) {
   Error error;
   error.code = ErrorCode::UnknownTensor;
   error.message = "no tensor is called \"" + std::string(name) + "\"";
-  std::string near = closest(name, names);
+  // What people mean is mostly a port, and no weight of a model.
+  std::vector<std::string> ports, listed;
+  for (const std::vector<uint64_t> *all :
+       {&graph.inputPorts, &graph.outputPorts})
+    for (uint64_t port : *all) {
+      const graph::LogicalTensor &t = graph.tensor(port);
+      if (t.property == graph::PropertyType::constant && !t.name.empty())
+        continue;
+      ports.push_back(plainName(graph, port));
+      if (listed.size() < 24)
+        listed.push_back(describeTensor(graph, port));
+    }
+  std::string near = closest(name, ports);
+  if (near.empty())
+    near = closest(name, names);
   error.hint = near.empty() ? "inputs and outputs:" : "did you mean " + near;
   if (near.empty())
-    for (const std::vector<uint64_t> *ports :
-         {&graph.inputPorts, &graph.outputPorts})
-      for (size_t i = 0; i < ports->size() && i < 12; ++i)
-        error.hint += " " + describeTensor(graph, (*ports)[i]);
+    for (const std::string &port : listed)
+      error.hint += " " + port;
+  // As numpy calls arrays without a name.
+  if (name.starts_with("arr_"))
+    error.hint += "; numpy.savez(file, NAME=array) names arrays";
   return error;
 }
 
@@ -206,6 +243,13 @@ std::string describeTensor(const Graph &graph, uint64_t id) {
   });
   std::string number = std::to_string(id);
   return text.empty() ? number : number + " (" + text + ")";
+}
+
+std::string plainName(const Graph &graph, uint64_t id) {
+  std::string text = describeTensor(graph, id);
+  size_t open = text.find(" (");
+  bool isNamed = !graph.tensor(id).name.empty() || open == text.npos;
+  return isNamed ? text : text.substr(open + 2, text.size() - open - 3);
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,9 +321,9 @@ static Expected<Tensor> readPb(const std::string &path, std::string *type) {
 static Expected<Tensor> readFile(const TensorSpec &spec,
                                  const graph::LogicalTensor &tensor) {
   std::string type;
-  Expected<Tensor> read = spec.path.ends_with(".pb")
-                              ? readPb(spec.path, &type)
-                              : readNpy(spec.path, &type);
+  Expected<Tensor> read = spec.path.ends_with(".pb") ? readPb(spec.path, &type)
+                          : spec.array ? parseNpy(*spec.array, spec.path, &type)
+                                       : readNpy(spec.path, &type);
   if (!read)
     return read;
   if (std::string wanted = npyTypeFor(tensor.dtype);

@@ -15,31 +15,43 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon::cli {
 
 /// `NAME=[SHAPExDTYPE=]SOURCE`, or `NAME=SHAPExDTYPE` (filled as by default). A
 /// source is `@FILE`, `cast:@FILE`, `rand:SEED`, `ones`, `zeros` or `iota`.
+/// `@FILE.npz` and `cast:@FILE.npz` without a name mean all arrays of the file.
 struct TensorSpec {
   enum class Source { fill, file, random, ones, zeros, iota };
 
-  std::string name;
+  std::string name; // empty: all arrays of an archive
   std::optional<graph::Dims> shape;
   std::optional<graph::DType> dtype;
   Source source = Source::fill;
   std::string path;  // of a file
   bool cast = false; // a file may have another type
   uint64_t seed = 0; // of random
+  /// What openFiles read: a .npy file, or one that an archive holds; the shape.
+  std::shared_ptr<const std::string> array = {};
+  std::optional<graph::Dims> fileShape = {};
+
+  bool isArchive() const { return path.ends_with(".npz"); }
 };
 
 /// Errors: BadOption.
 Expected<TensorSpec> parseTensorSpec(std::string_view text);
 
-/// `NAME=@FILE` or, where `mayCast`, `NAME=cast:@FILE`.  Errors: BadOption;
-/// `option` is for messages.
+/// `NAME=@FILE`, `@FILE.npz` or, where `mayCast`, the same with `cast:`.
+/// Errors: BadOption; `option` is for messages.
 Expected<TensorSpec> parseFileSpec(std::string_view text,
                                    std::string_view option,
                                    bool mayCast = false);
+
+/// Opens the files of `specs`: there is one spec for each array of an archive
+/// that has no name. Errors: those of reading, BadTensorData, and UnknownTensor
+/// for a name that an archive lacks.
+Expected<std::vector<TensorSpec>> openFiles(std::vector<TensorSpec> specs);
 
 /// The tensor that `name` means: an id, `op` (its first result), or `op.role`
 /// with the role of an operand or result in the operation table.  Errors:
@@ -48,6 +60,8 @@ Expected<uint64_t> resolveTensor(const graph::Graph &graph,
                                  std::string_view name);
 /// A readable name: `fc1.weights`; the id when there is none.
 std::string describeTensor(const graph::Graph &graph, uint64_t id);
+/// The same without the id, for names of arrays: `fc1.weights`.
+std::string plainName(const graph::Graph &graph, uint64_t id);
 
 /// The values `spec` asks for; its source is not `fill`.  `tensor` has a known
 /// shape.  Files must have that shape, the type that tensors of its dtype are

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/onnx/Builder.h"
 
+#include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::onnx {
 
@@ -20,6 +22,8 @@ static constexpr int64_t kMaxConstants = int64_t{1} << 27;
 void Builder::enter(std::string operatorName, std::string opType) {
   nodeName = std::move(operatorName);
   nodeType = std::move(opType);
+  failedBefore = failures.size();
+  abandoned = false;
 }
 
 void Builder::fail(ErrorCode code, std::string message, std::string hint) {
@@ -173,10 +177,10 @@ std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<graph::DType> results,
                                 std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
-  if (graph.ops.size() >= kMaxOps && failures.empty())
+  if (graph.ops.size() >= kMaxOps && !failed())
     fail(ErrorCode::TooLarge, "the model becomes more than " +
                                   std::to_string(kMaxOps) + " operations");
-  if (!failures.empty())
+  if (failed())
     return none;
   while (!results.empty() && results.back() == graph::DType::undef)
     results.pop_back();
@@ -426,16 +430,26 @@ void Builder::completeSizes(Value value) {
 }
 
 std::optional<Sizes> Builder::elementsAsSizes(Value value) {
-  auto integers = [](const reference::Tensor &elements) {
+  // Exporters count in f32, too.
+  bool isFloat = graph::isFloat(tensor(value).dtype);
+  auto integers =
+      [isFloat](
+          const reference::Tensor &elements) -> std::optional<graph::Dims> {
     graph::Dims dims;
-    for (int64_t i = 0; i < elements.numElements(); ++i)
-      dims.push_back(reference::integerAt(elements, i));
+    for (int64_t i = 0; i < elements.numElements(); ++i) {
+      constexpr double kExact = 1 << 24;
+      if (isFloat && !(std::abs(elements.at(i)) <= kExact &&
+                       elements.at(i) == std::floor(elements.at(i))))
+        return std::nullopt;
+      dims.push_back(isFloat ? static_cast<int64_t>(elements.at(i))
+                             : reference::integerAt(elements, i));
+    }
     return dims;
   };
-  if (graph::isFloat(tensor(value).dtype))
-    return std::nullopt;
-  if (const reference::Tensor *elements = known(value))
-    return sizesFrom(integers(*elements), {});
+  if (const reference::Tensor *elements = known(value)) {
+    auto numbers = integers(*elements);
+    return numbers ? std::optional(sizesFrom(*numbers, {})) : std::nullopt;
+  }
   TriedDims numbers;
   std::optional<size_t> first;
   for (size_t k = 0; k < numbers.size(); ++k) {
@@ -443,6 +457,8 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value) {
     if (!elements)
       continue;
     numbers[k] = integers(*elements);
+    if (!numbers[k])
+      return std::nullopt;
     first = first.value_or(k);
     if (numbers[k]->size() != numbers[*first]->size())
       return std::nullopt;
@@ -462,6 +478,35 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value) {
   return sizes;
 }
 
+/// Leaves out results of `op` that nobody needs, where the operation may go
+/// without: they would be outputs of the graph.
+void Builder::leaveOutUnread(graph::Op &op,
+                             const std::set<Value> &needed) const {
+  const graph::OpInfo *info = graph::lookupOp(op.kind);
+  graph::Op rest = op;
+  rest.outputs.clear();
+  rest.absentOutputs = 0;
+  std::vector<graph::LogicalTensor> ins, outs;
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    size_t slot = op.outputSlot(i);
+    if (info && slot < info->results.size() && info->results[slot].optional &&
+        !needed.contains(op.outputs[i]))
+      continue;
+    while (rest.outputSlot(rest.outputs.size()) < slot)
+      if (!rest.leaveOutOutput())
+        return;
+    rest.outputs.push_back(op.outputs[i]);
+    outs.push_back(tensor(op.outputs[i]));
+  }
+  if (rest.outputs.size() == op.outputs.size())
+    return;
+  for (Value input : op.inputs)
+    ins.push_back(tensor(input));
+  // An attribute may ask for results.
+  if (graph::inferOp(rest, ins, outs).empty())
+    op = std::move(rest);
+}
+
 graph::Graph Builder::take(const std::vector<Value> &outputs) {
   std::set<Value> needed(outputs.begin(), outputs.end());
   std::vector<graph::Op> ops;
@@ -469,6 +514,7 @@ graph::Graph Builder::take(const std::vector<Value> &outputs) {
     if (std::none_of(op->outputs.begin(), op->outputs.end(),
                      [&](Value value) { return needed.contains(value); }))
       continue;
+    leaveOutUnread(*op, needed);
     needed.insert(op->inputs.begin(), op->inputs.end());
     needed.insert(op->outputs.begin(), op->outputs.end());
     ops.push_back(std::move(*op));

@@ -84,8 +84,8 @@ public:
   /// The sizes, those that are not known as expressions where one is found.
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
-  /// The elements of a tensor of integers in the same way; none: they depend on
-  /// more than sizes.
+  /// The elements of a tensor of whole numbers in the same way; none: they
+  /// depend on more than sizes.
   std::optional<Sizes> elementsAsSizes(Value value);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
@@ -97,10 +97,19 @@ public:
 
   /// Records an error about the operator.
   void fail(ErrorCode code, std::string message, std::string hint = {});
+  /// The operator needs what an earlier error left without a value: nothing is
+  /// added for it, and nothing is said.
+  void abandon() { abandoned = true; }
+  bool isAbandoned() const { return abandoned; }
+  /// Whether the operator has an error or was abandoned.
+  bool failed() const { return abandoned || failures.size() > failedBefore; }
+  /// Those of all operators.
   const std::vector<Error> &errors() const { return failures; }
+  size_t operationCount() const { return graph.ops.size(); }
 
-  /// The graph of what `outputs` depend on. Constants and weights that are
-  /// read are in the maps, as tensors without a producer.
+  /// The graph of what `outputs` depend on, without optional results that
+  /// nobody reads. Constants and weights that are read are in the maps, as
+  /// tensors without a producer.
   graph::Graph take(const std::vector<Value> &outputs);
   const std::map<Value, const TensorProto *> &weights() const {
     return weightTensors;
@@ -125,6 +134,7 @@ private:
   std::vector<Value> withIndicesChecked(std::string_view kind,
                                         std::vector<Value> operands,
                                         const graph::AttrMap &attrs);
+  void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
@@ -154,6 +164,8 @@ private:
   SizeTrials trials;
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
+  size_t failedBefore = 0; // the operator
+  bool abandoned = false;
   std::string nodeName, nodeType;
   Value lastValue = kNone, guard = kNone;
   int64_t evaluated = 0, constantElements = 0;

@@ -17,6 +17,7 @@ struct Named {
   Value value = kNone;
   Value count = kNone;
   int axis = 0;
+  bool isLost = false; // to an error, which has been told
 };
 
 /// Converts graphs that are attributes of the node that is being converted.

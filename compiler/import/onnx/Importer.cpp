@@ -2,7 +2,9 @@
 #include "compiler/import/onnx/Importer.h"
 
 #include "compiler/import/onnx/Scopes.h"
+#include "compiler/import/onnx/Summary.h"
 #include "dialects/graph/SizeExpr.h"
+#include "dialects/support/Text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -75,7 +77,7 @@ class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
       : model(model), options(options), builder(options.doubles),
-        scopes(model, builder, result.nodes) {}
+        scopes(model, builder, result.nodes, options.nodes) {}
 
   Expected<Imported> run() {
     nameSizes();
@@ -87,7 +89,7 @@ public:
     for (const ValueInfoProto &output : model.graph.outputs)
       addOutput(output);
     if (!builder.errors().empty())
-      return builder.errors();
+      return joined(builder.errors());
     finish();
     return std::move(result);
   }
@@ -97,7 +99,7 @@ private:
   void nameSizes() {
     for (const ValueInfoProto &input : model.graph.inputs)
       for (const DimProto &dim : input.shape.value_or(std::vector<DimProto>{}))
-        if (!dim.value && !dim.name.empty())
+        if (!dim.value && isSizeName(dim.name))
           dimNames.emplace(dim.name);
   }
 
@@ -107,7 +109,8 @@ private:
     // Some exporters write -1 for a size that is not known.
     if (dim.value && *dim.value != -1)
       return {*dim.value, ""};
-    if (dim.name.empty())
+    // A "?" is no name either: dims that have it may differ.
+    if (!isSizeName(dim.name))
       return {graph::kUnknownDim,
               sizeName(std::string(input.name) + "_" + std::to_string(i))};
     auto parsed = graph::SizeExpr::parse(dim.name);
@@ -144,15 +147,24 @@ private:
       if (auto known = (*input.shape)[i].value; known && *known >= 0)
         fits = fits && i < shape.size() && shape[i] == *known;
     if (!fits) {
-      builder.fail(ErrorCode::BadTensorData,
-                   "is bound to " + std::to_string(count) +
-                       " numbers, which is not its size");
+      builder.fail(ErrorCode::BadTensorData, "is bound to " +
+                                                 countText(count, "number") +
+                                                 ", which is not its size");
       return std::nullopt;
     }
     reference::Tensor tensor{DType::undef, shape, numbers};
     reference::setDType(tensor, dtype);
     reference::roundToDType(tensor);
     return tensor;
+  }
+
+  /// "[batch, 3]"
+  static std::string textOf(const Sizes &sizes) {
+    std::string text;
+    for (const Size &size : sizes)
+      text += (text.empty() ? "" : ", ") +
+              (size.isKnown() ? std::to_string(size.number) : size.expression);
+    return "[" + text + "]";
   }
 
   /// `given`, if the model allows it.
@@ -165,8 +177,9 @@ private:
       sizes.push_back({given[i], ""});
     }
     if (!fits)
-      builder.fail(ErrorCode::ShapeMismatch,
-                   "the sizes that are given are not those of the model");
+      builder.fail(ErrorCode::ShapeMismatch, "is given as " + textOf(sizes) +
+                                                 ", the model has " +
+                                                 textOf(*known));
     return sizes;
   }
 
@@ -175,6 +188,7 @@ private:
     if (scopes.find(input.name))
       return;
     builder.enter(std::string(input.name), "");
+    scopes.define(input.name, {.isLost = true});
     if (!input.isTensor)
       return builder.fail(ErrorCode::UnsupportedDType,
                           "an input that is no tensor");
@@ -195,19 +209,17 @@ private:
         builder.input(std::string(input.name), dtype, std::move(shape));
     if (bound)
       builder.bind(value, std::move(*bound));
-    scopes.define(input.name, {value});
+    scopes.define(input.name, {.value = value, .isLost = builder.failed()});
     result.inputs.push_back({std::string(input.name), value});
   }
 
   void addOutput(const ValueInfoProto &output) {
-    if (!builder.errors().empty())
+    if (scopes.isStopped())
       return;
     builder.enter(std::string(output.name), "");
-    const Named *found = scopes.find(output.name);
-    if (!found)
-      return builder.fail(ErrorCode::UnknownTensor,
-                          "nothing gives this output");
-    Named named = *found;
+    Named named = scopes.named(output.name);
+    if (builder.failed())
+      return;
     // Inputs, constants and what is a result already are copied.
     if (!builder.isComputed(named.value) ||
         std::ranges::count(outputs, named.value))
@@ -216,7 +228,7 @@ private:
                              {builder.tensor(named.value).dtype})
                         .front();
     Port port{std::string(output.name), named.value};
-    if (!builder.errors().empty())
+    if (builder.failed())
       return;
     builder.setName(named.value, port.name);
     outputs.push_back(named.value);
@@ -249,6 +261,12 @@ private:
 };
 
 } // namespace
+
+bool isSizeName(std::string_view name) {
+  return std::ranges::any_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+}
 
 Expected<Imported> importModel(const ModelProto &model,
                                const ImportOptions &options) {

@@ -11,6 +11,17 @@
 
 namespace tenon::onnx {
 
+/// What became of a node, those of functions and branches included.
+struct ConvertedNode {
+  std::string_view domain, opType;
+  int64_t opset; // the version of the domain
+  /// Ids of the operations that it was converted to; the graph lacks those that
+  /// no output needs.
+  uint64_t firstOperation, operations = 0;
+  bool hasFailed = false;   // it has no results
+  bool isAbandoned = false; // since one that it needs has failed
+};
+
 struct ImportOptions {
   /// Inputs whose elements are known and will not change, by name: shapes and
   /// axes that a model takes as inputs become attributes.
@@ -20,6 +31,8 @@ struct ImportOptions {
   /// Sizes of inputs, by name: the model is read for these alone.
   std::map<std::string, graph::Dims, std::less<>> shapes = {};
   Doubles doubles = Doubles::refuse;
+  /// Unless null: takes all nodes that were looked at, also after errors.
+  std::vector<ConvertedNode> *nodes = nullptr;
 };
 
 /// An input or output of the model.
@@ -44,13 +57,18 @@ struct Imported {
   std::shared_ptr<const std::deque<TensorProto>> packed;
 };
 
+/// Whether dims of this name are of one size. Some exporters write "?" and the
+/// like for sizes that are not known.
+bool isSizeName(std::string_view name);
+
 /// Makes a graph of `model`, which must outlive the result: weights are views.
 /// Operators are converted by the tables of Conversions.h.
 ///
-/// Errors, with the operator that they are about: UnsupportedOp for one that is
-/// not in the table, UnsupportedDType for elements that Tenon does not have,
-/// UnsupportedForm for attributes or unknown sizes that are not converted,
-/// UnknownTensor for a name that nothing gives, and those of inferOp.
+/// Errors, one for all operators with the same and with the names of some:
+/// UnsupportedOp for one that is not in the table, UnsupportedDType for
+/// elements that Tenon does not have, UnsupportedForm for attributes or unknown
+/// sizes that are not converted, UnknownTensor for a name that nothing gives,
+/// and those of inferOp.
 Expected<Imported> importModel(const ModelProto &model,
                                const ImportOptions &options = {});
 

@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/TestModels.h"
 
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Summary.h"
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,95 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   }
 }
 
+// Users learn all that is missing, and nothing that only follows from it.
+TEST(OnnxImporter, ErrorsOfAllNodesAreTold) {
+  auto node = [](std::string_view opType, std::string_view input,
+                 std::string_view output) {
+    NodeProto made = nodeOf(opType, {input});
+    made.outputs = {output};
+    return made;
+  };
+  ModelProto model = modelOf(nodeOf("Add", {"b", "d"}));
+  NodeProto last = model.graph.nodes.front();
+  model.graph.nodes = {node("Foo", "x", "a"), node("Relu", "a", "b"),
+                       node("Foo", "x", "c"), node("Relu", "x", "d"),
+                       node("Bar", "d", "e"), last};
+  model.graph.inputs = {port("x", DataType::f32, {3}),
+                        port("q", DataType::complex64, {3})};
+  model.graph.nodes.push_back(node("Relu", "q", "r"));
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  const std::vector<Error> &errors = imported.errors();
+  ASSERT_EQ(errors.size(), 3u) << str(errors);
+  EXPECT_EQ(errors[0].code, ErrorCode::UnsupportedDType);
+  EXPECT_EQ(errors[1].opKind, "Foo (ai.onnx 17)");
+  EXPECT_EQ(errors[1].opName, "a");
+  EXPECT_EQ(errors[1].message, "this operator is not converted (and of \"c\")");
+  EXPECT_EQ(errors[2].opKind, "Bar (ai.onnx 17)");
+  ModelSummary summary = summarize(model, nodes, nullptr);
+  using Operator = ModelSummary::Operator;
+  EXPECT_EQ(summary.sum(&Operator::nodes), 7);
+  EXPECT_EQ(summary.sum(&Operator::failed), 3);
+  EXPECT_EQ(summary.sum(&Operator::waiting), 3);
+  EXPECT_EQ(summary.operators.front().name, "Relu");
+  EXPECT_EQ(summary.inputs[1].type, "complex64[3]");
+
+  // Their number is bounded.
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i)
+    names.push_back("Foo" + std::to_string(i));
+  model.graph.nodes.clear();
+  for (const std::string &name : names)
+    model.graph.nodes.push_back(node(name, "x", name));
+  auto many = importModel(model);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.errors().size(), 50u);
+  EXPECT_EQ(many.errors().back().message, "and 153 errors more");
+}
+
+TEST(OnnxImporter, SummariesTellWhatIsFolded) {
+  ModelProto model = modelOf(nodeOf("Reshape", {"x", "s"}));
+  NodeProto shape = nodeOf("Shape", {"x"});
+  shape.outputs = {"s"};
+  model.graph.nodes.insert(model.graph.nodes.begin(), shape);
+  model.graph.inputs = {port("x", DataType::f32, {2, 3}),
+                        port("unread", DataType::f32, {0})};
+  model.graph.inputs[1].shape->front() = {.value = std::nullopt, .name = "n"};
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  ModelSummary summary = summarize(model, nodes, &*imported);
+  ASSERT_EQ(summary.operators.size(), 2u);
+  for (const ModelSummary::Operator &op : summary.operators) {
+    EXPECT_EQ(op.folded, op.name == "Shape") << op.name;
+    EXPECT_EQ(op.opset, 17);
+  }
+  EXPECT_EQ(summary.inputs[1].type, "f32[n]");
+  EXPECT_FALSE(summary.inputs[1].isRead);
+  EXPECT_TRUE(summary.inputs[1].isOpen);
+  EXPECT_EQ(summary.outputs[0].type, "f32[2, 3]");
+}
+
+// Two dims that are called "?" are two sizes.
+TEST(OnnxImporter, QuestionMarksAreNoNames) {
+  ModelProto model = modelOf(nodeOf("Relu", {"x"}));
+  model.graph.inputs = {port("x", DataType::f32, {0, -1, 0})};
+  for (size_t i : {0, 2})
+    (*model.graph.inputs[0].shape)[i] = {.value = std::nullopt, .name = "?"};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::LogicalTensor &x =
+      imported->graph.tensor(imported->graph.inputPorts.at(0));
+  EXPECT_EQ(x.sizes, (std::vector<std::string>{"x_0", "x_1", "x_2"}));
+  ModelSummary summary = summarize(model, {}, &*imported);
+  EXPECT_EQ(summary.inputs[0].type, "f32[x_0, x_1, x_2]");
+}
+
 TEST(OnnxImporter, FunctionsAreTheirNodes) {
   FunctionProto function;
   function.name = "Scaled";
@@ -107,6 +197,63 @@ TEST(OnnxImporter, FunctionsAreTheirNodes) {
   model.graph.inputs = {port("x", DataType::f32, {3})};
   model.functions = {function};
   EXPECT_EQ(failureOf(model).code, ErrorCode::TooLarge);
+}
+
+/// Sums of any length are exact, in s32.
+TEST(OnnxImporter, ConvolutionsOfIntegersStayIntegers) {
+  ModelProto model = modelOf(nodeOf("ConvInteger", {"x", "w", "z"}));
+  model.graph.inputs = {port("x", DataType::u8, {1, 512, 9, 9}),
+                        port("w", DataType::s8, {8, 512, 3, 3}),
+                        port("z", DataType::u8, {})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Graph &graph = imported->graph;
+  for (const graph::Op &op : graph.ops)
+    for (uint64_t id : op.inputs)
+      EXPECT_FALSE(graph::isFloat(graph.tensor(id).dtype)) << op.kind;
+}
+
+/// Images of bytes are resampled in f32 and are bytes again.
+TEST(OnnxImporter, ResizesBytes) {
+  ModelProto model = modelOf(nodeOf("Resize", {"x", "", "scales"}), 13);
+  TensorProto scales;
+  scales.name = "scales";
+  scales.type = DataType::f32;
+  scales.dims = {4};
+  scales.floats = {1, 1, 2, 2};
+  model.graph.initializers = {scales};
+  for (DataType type : {DataType::u8, DataType::s64}) {
+    model.graph.inputs = {port("x", type, {1, 3, 4, 4})};
+    auto imported = importModel(model);
+    // Elements of 64 bits would be rounded.
+    ASSERT_EQ(bool(imported), type == DataType::u8);
+    if (imported)
+      EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).dtype,
+                graph::DType::u8);
+  }
+}
+
+/// Exporters name all results. What nobody reads is no output of the graph.
+TEST(OnnxImporter, LeavesOutResultsThatNobodyReads) {
+  for (bool readsState : {false, true}) {
+    ModelProto model = modelOf(nodeOf("GRU", {"x", "w", "r"}));
+    AttributeProto &hidden = model.graph.nodes[0].attributes.emplace_back();
+    hidden.name = "hidden_size";
+    hidden.i = 4;
+    model.graph.nodes[0].outputs = {"y", "state"};
+    model.graph.inputs = {port("x", DataType::f32, {5, 2, 3}),
+                          port("w", DataType::f32, {1, 12, 3}),
+                          port("r", DataType::f32, {1, 12, 4})};
+    if (readsState)
+      model.graph.outputs.push_back(port("state", DataType::f32, {}));
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    const graph::Graph &graph = imported->graph;
+    EXPECT_EQ(graph.outputPorts.size(), readsState ? 2u : 1u);
+    for (const graph::Op &op : graph.ops)
+      if (op.kind == "GRU")
+        EXPECT_EQ(op.outputs.size(), readsState ? 2u : 1u);
+  }
 }
 
 TEST(OnnxImporter, BoundInputsAreKnown) {

@@ -2,6 +2,7 @@
 #include "compiler/import/onnx/Load.h"
 
 #include "compiler/import/MappedFile.h"
+#include "compiler/import/onnx/Summary.h"
 
 #include <charconv>
 #include <filesystem>
@@ -179,8 +180,8 @@ std::vector<Error> addConstants(const Imported &imported, Doubles doubles,
 
 } // namespace
 
-Expected<Model> loadModel(const std::string &path,
-                          const ImportOptions &options) {
+Expected<Model> loadModel(const std::string &path, const ImportOptions &given,
+                          ModelSummary *summary) {
   auto named = [&](std::vector<Error> errors) {
     for (Error &error : errors)
       if (error.code != ErrorCode::CannotRead ||
@@ -201,9 +202,17 @@ Expected<Model> loadModel(const std::string &path,
   external.read(source->model.graph);
   for (FunctionProto &function : source->model.functions)
     external.read(function.nodes);
+  if (!external.errors.empty() && !summary)
+    return named(external.errors);
+  ImportOptions options = given;
+  std::vector<ConvertedNode> nodes;
+  if (summary)
+    options.nodes = &nodes;
+  auto imported = importModel(source->model, options);
+  if (summary)
+    *summary = summarize(source->model, nodes, imported ? &*imported : nullptr);
   if (!external.errors.empty())
     return named(external.errors);
-  auto imported = importModel(source->model, options);
   if (!imported)
     return named(imported.errors());
   source->nodes = std::move(imported->nodes);

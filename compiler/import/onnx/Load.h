@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/import/Model.h"
+#include "compiler/import/ModelSummary.h"
 #include "compiler/import/onnx/Importer.h"
 
 #include <string>
@@ -16,8 +17,10 @@ namespace tenon::onnx {
 ///
 /// Errors: CannotRead, BadTensorData for elements beyond the end of a file or
 /// in one outside of the folder, and those of parseModel and importModel; they
-/// name the file.
+/// name the file. `summary`, unless null, is filled as soon as the file is a
+/// model, also where that is not converted.
 Expected<Model> loadModel(const std::string &path,
-                          const ImportOptions &options = {});
+                          const ImportOptions &options = {},
+                          ModelSummary *summary = nullptr);
 
 } // namespace tenon::onnx

@@ -153,7 +153,7 @@ public:
   void fail(ErrorCode code, std::string why, std::string hint = {}) {
     builder.fail(code, std::move(why), std::move(hint));
   }
-  bool failed() const { return !builder.errors().empty(); }
+  bool failed() const { return builder.failed(); }
 
   static constexpr DType kBool = DType::boolean;
 

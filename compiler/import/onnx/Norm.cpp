@@ -11,33 +11,51 @@ namespace tenon::onnx {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// Product of the sizes from `from` on, before `to`.
-/// The product of these sizes; -1 if one is not known, or it is too large.
-static Size product(const Dims &dims, int64_t from, int64_t to) {
-  return {reference::elementCount(Dims(dims.begin() + from, dims.begin() + to)),
-          ""};
+/// The product of sizes from `from` on, before `to`; neither a number nor an
+/// expression if it is too large.
+static Size product(const Sizes &sizes, int64_t from, int64_t to) {
+  Dims known;
+  std::string expression;
+  for (int64_t i = from; i < to; ++i) {
+    if (sizes[i].isKnown()) {
+      known.push_back(sizes[i].number);
+      continue;
+    }
+    if (sizes[i].expression.empty())
+      return {};
+    expression +=
+        (expression.empty() ? "(" : " * (") + sizes[i].expression + ")";
+  }
+  int64_t number = reference::elementCount(known);
+  if (number < 0)
+    return {};
+  if (expression.empty())
+    return {number, ""};
+  if (number != 1)
+    expression += " * " + std::to_string(number);
+  return {graph::kUnknownDim, expression};
 }
 
 /// Before version 13 the dims from axis on are normalised as if they were one:
-/// `normalized` gets x with two dims and normalises the second.
+/// `normalized` gets a tensor and the dim of it to normalise.
 template <typename Normalized>
 static void overFlattened(NodeContext &n, Normalized normalized) {
   Value x = n.in(0);
-  Dims dims = n.shape(x);
-  auto rank = static_cast<int64_t>(dims.size());
+  auto rank = static_cast<int64_t>(n.rank(x));
   int64_t axis = n.axisOf(n.integer("axis", 1), static_cast<int>(rank));
   if (n.failed())
     return;
-  Size rows = product(dims, 0, axis), row = product(dims, axis, rank);
-  if (rows.number == -1 && row.number == -1)
-    return n.refuse("sizes before and behind the axis are not known");
-  Value flat = n.reshapeTo(x, {rows, row});
-  n.out(0, n.reshapeTo(normalized(flat), *n.sizesOf(x)));
+  if (axis == rank - 1)
+    return n.out(0, normalized(x, axis));
+  Sizes sizes = *n.sizesOf(x);
+  Value flat =
+      n.reshapeTo(x, {product(sizes, 0, axis), product(sizes, axis, rank)});
+  n.out(0, n.reshapeTo(normalized(flat, 1), sizes));
 }
 
 static void softmax1(NodeContext &n) {
-  overFlattened(n, [&](Value flat) {
-    return n.op(n.conversion().kind, {flat}, {{"axis", int64_t{1}}});
+  overFlattened(n, [&](Value x, int64_t axis) {
+    return n.op(n.conversion().kind, {x}, {{"axis", axis}});
   });
 }
 
@@ -53,7 +71,8 @@ static Value hardmaxAlong(NodeContext &n, Value x, int64_t axis) {
 }
 
 static void hardmax1(NodeContext &n) {
-  overFlattened(n, [&](Value flat) { return hardmaxAlong(n, flat, 1); });
+  overFlattened(
+      n, [&](Value x, int64_t axis) { return hardmaxAlong(n, x, axis); });
 }
 
 static void hardmax13(NodeContext &n) {

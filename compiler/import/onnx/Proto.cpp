@@ -3,6 +3,8 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include <algorithm>
+
 namespace tenon::onnx {
 
 namespace {
@@ -376,18 +378,41 @@ private:
   int messages = 0;
 };
 
+/// What people give instead of a model: text, or a part of one.
+Error whyUnreadable(std::string_view content, const char *what, bool isCut) {
+  Error error;
+  error.code = ErrorCode::Syntax;
+  error.message = std::string("no ") + what + " of ONNX: ";
+  std::string_view start = content.substr(0, 256);
+  bool isText = !start.empty() && std::ranges::all_of(start, [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\r' ||
+           c == '\t';
+  });
+  if (start.starts_with("version https://git-lfs")) {
+    error.message += "a pointer of Git LFS";
+    error.hint = "`git lfs pull` fetches the file itself";
+  } else if (content.empty()) {
+    error.message += "it is empty";
+  } else if (isText) {
+    error.message += "it is text";
+  } else {
+    error.message += isCut ? "it ends in the middle of a message"
+                           : "its bytes are no messages";
+    error.hint = "is it whole?";
+  }
+  return error;
+}
+
 template <typename Message>
 Expected<Message> parse(std::string_view content, const char *what) {
   Message message;
   try {
     Parser().read(Reader(content.data(), content.size()), message);
   } catch (const protozero::exception &e) {
-    return Error{ErrorCode::Syntax,
-                 std::string("no ") + what + " of ONNX: " + e.what(),
-                 "",
-                 "",
-                 {},
-                 ""};
+    return whyUnreadable(
+        content, what,
+        dynamic_cast<const protozero::end_of_buffer_exception *>(&e) !=
+            nullptr);
   } catch (const TooMuch &e) {
     return Error{ErrorCode::TooLarge, e.what, "", "", {}, ""};
   }
@@ -416,13 +441,12 @@ std::string nameOf(DataType type) {
 Expected<ModelProto> parseModel(std::string_view bytes) {
   Expected<ModelProto> model = parse<ModelProto>(bytes, "model");
   // Nearly any text is a message of unknown fields.
-  if (model && (model->irVersion <= 0 || model->operatorSets.empty()))
-    return Error{ErrorCode::Syntax,
-                 "no model of ONNX: no version or no operator set",
-                 "",
-                 "",
-                 {},
-                 ""};
+  if (model && (model->irVersion <= 0 || model->operatorSets.empty())) {
+    Error error = whyUnreadable(bytes, "model", false);
+    if (!bytes.empty())
+      error.message = "no model of ONNX: it has no version or no operator set";
+    return error;
+  }
   return model;
 }
 

@@ -238,23 +238,6 @@ static void qLinearConv(NodeContext &n) {
   n.out(0, quantized(n, dst, schemeAt(n, 6, 1)));
 }
 
-/// Operand `i` less its zero point, `zero`, as f32. A zero point of rank 1 is
-/// that of each index along `axis`.
-static Value centred(NodeContext &n, size_t i, size_t zero, int64_t axis) {
-  Value x = n.cast(n.in(i), DType::f32);
-  if (n.in(zero) == kNone)
-    return x;
-  Scheme scheme{kNone, n.in(zero), axis, DType::f32};
-  Value point = alongAxis(n, n.in(zero), scheme, x);
-  return n.op("Subtract", {x, n.cast(point, DType::f32)});
-}
-
-/// Sums of `terms` products of 8 bits are exact in f32 up to 2^24.
-static void needExactSums(NodeContext &n, int64_t terms) {
-  if (terms < 0 || terms > (int64_t{1} << 24) / (255 * 255))
-    n.refuse("sums of more integers than f32 adds exactly");
-}
-
 /// `x` less its zero points, s32; those of rank 1 are of each index of `axis`.
 static Value lessZeros(NodeContext &n, Value x, Value zeros, int64_t axis) {
   if (zeros == kNone)
@@ -277,15 +260,13 @@ static void matMulInteger(NodeContext &n) {
   n.out(0, integerProduct(n, n.in(0), n.in(2), n.in(1), n.in(3)));
 }
 
+/// The zero point of src is one, those of weights may be of each of their
+/// results.
 static void convInteger(NodeContext &n) {
-  Dims dims = n.knownShape(n.in(1));
-  if (!dims.empty())
-    dims.erase(dims.begin());
-  needExactSums(n, reference::elementCount(dims));
-  Value product =
-      n.op("Convolution", {centred(n, 0, 2, 1), centred(n, 1, 3, 0)},
-           convAttrs(n, n.in(1), "OIX"));
-  n.out(0, n.cast(product, DType::s32));
+  Value src = lessZeros(n, n.in(0), n.in(2), 1);
+  Value weights = lessZeros(n, n.in(1), n.in(3), 0);
+  n.out(0, n.op("Convolution", {src, weights}, convAttrs(n, n.in(1), "OIX"),
+                DType::s32));
 }
 
 std::span<const OpConversion> quantConversions() {

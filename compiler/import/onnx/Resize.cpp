@@ -32,7 +32,11 @@ static std::vector<float> neededFloats(NodeContext &n, size_t i) {
 /// Interpolate is for spatial dims; where the first two dims change as well,
 /// two dims of 1 in front make all dims spatial.
 static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
+  // Bytes are resampled in f32, and what is behind the point is cut off.
   Value x = n.in(0);
+  DType type = n.type(x);
+  if (type == DType::u8 || type == DType::s8)
+    x = n.cast(x, DType::f32);
   Dims dims = n.shape(x);
   Sizes before = n.sizesOf(x).value_or(Sizes{});
   if (n.failed())
@@ -68,7 +72,7 @@ static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
     wanted.erase(wanted.begin(), wanted.begin() + 2);
     result = n.reshapeTo(result, wanted);
   }
-  n.out(0, result);
+  n.out(0, n.cast(result, type));
 }
 
 /// Upsample, and Resize before version 11: positions are divided by the factor.

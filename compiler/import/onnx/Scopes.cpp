@@ -10,7 +10,10 @@ namespace tenon::onnx {
 /// beside those of the model itself. Some seconds and GB are the most that a
 /// small file takes then.
 static constexpr int kMaxDepth = 32;
-static constexpr size_t kMaxNodes = size_t{1} << 18;
+static constexpr size_t kMaxNodes = size_t{1} << 18, kMaxErrors = 10000;
+
+static constexpr const char *kTooDeep =
+    "functions and graphs are in each other more than 32 deep";
 
 /// The version that `sets` have of `domain`; 1 if they do not name it.
 static int64_t versionOf(const std::vector<OperatorSet> &sets,
@@ -23,8 +26,9 @@ static int64_t versionOf(const std::vector<OperatorSet> &sets,
 }
 
 Scopes::Scopes(const ModelProto &model, Builder &builder,
-               std::deque<NodeProto> &copies)
-    : model(model), builder(builder), copies(copies) {
+               std::deque<NodeProto> &copies,
+               std::vector<ConvertedNode> *visited)
+    : model(model), builder(builder), copies(copies), visited(visited) {
   outermost.sets = &model.operatorSets;
 }
 
@@ -60,11 +64,13 @@ const Named *Scopes::find(std::string_view name) const {
 }
 
 Named Scopes::named(std::string_view name) {
-  if (const Named *found = find(name))
-    return *found;
-  builder.fail(ErrorCode::UnknownTensor,
-               "nothing gives \"" + std::string(name) + "\"");
-  return {};
+  const Named *found = find(name);
+  if (!found)
+    builder.fail(ErrorCode::UnknownTensor,
+                 "nothing gives \"" + std::string(name) + "\"");
+  else if (found->isLost)
+    builder.abandon();
+  return found ? *found : Named{.isLost = true};
 }
 
 Value Scopes::valueOf(std::string_view name) {
@@ -79,7 +85,8 @@ Value Scopes::valueOf(std::string_view name) {
 void Scopes::addWeights(const GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializers) {
     builder.enter(std::string(tensor.name), "");
-    define(tensor.name, {builder.weight(tensor)});
+    Value value = builder.weight(tensor);
+    define(tensor.name, {.value = value, .isLost = builder.failed()});
   }
 }
 
@@ -94,29 +101,50 @@ void Scopes::enter(const NodeProto &node, int64_t opset) {
                     std::to_string(opset) + ")");
 }
 
-/// Counts what is converted, and records an error if that is too much.
+void Scopes::stop(std::string why, std::string hint) {
+  builder.fail(ErrorCode::TooLarge, std::move(why), std::move(hint));
+  stopped = true;
+}
+
+/// Counts what is converted, and stops if that is too much.
 bool Scopes::isTooMuch(size_t more) {
   converted += more;
   if (converted <= kMaxNodes)
     return false;
-  builder.fail(ErrorCode::TooLarge,
-               "functions and loops of the model make more than " +
-                   std::to_string(kMaxNodes) + " nodes",
-               "fewer steps of its loops, by --bind or --input");
+  stop("functions and loops of the model make more than " +
+           std::to_string(kMaxNodes) + " nodes",
+       "fewer steps of its loops, by --bind or --input");
   return true;
 }
 
 void Scopes::convert(const NodeProto &written) {
-  if (!builder.errors().empty())
+  if (stopped)
     return;
   int64_t opset = versionOf(*scope->sets, written.domain);
   enter(written, opset);
+  if (builder.errors().size() >= kMaxErrors)
+    return stop("the model has too many errors");
   if (depth > 0 && isTooMuch(1))
     return;
   const NodeProto &node = *withAttributesOfCaller(written);
   for (const FunctionProto &function : model.functions)
     if (function.name == node.opType && function.domain == node.domain)
       return callFunction(node, function);
+  ConvertedNode about{node.domain, node.opType, opset,
+                      builder.operationCount()};
+  if (!builder.failed())
+    convertOperator(node, opset);
+  about.operations = builder.operationCount() - about.firstOperation;
+  about.hasFailed = builder.failed();
+  about.isAbandoned = builder.isAbandoned();
+  if (visited && seen.emplace(scope->caller, &written).second)
+    visited->push_back(about);
+  if (builder.failed())
+    for (std::string_view output : node.outputs)
+      define(output, {.isLost = true});
+}
+
+void Scopes::convertOperator(const NodeProto &node, int64_t opset) {
   const OpConversion *conversion =
       findConversion(node.domain, node.opType, opset);
   if (!conversion)
@@ -125,13 +153,15 @@ void Scopes::convert(const NodeProto &written) {
   Values operands;
   for (std::string_view name : node.inputs)
     operands.push_back(name.empty() ? kNone : valueOf(name));
+  if (builder.failed())
+    return;
   NodeContext context(builder, *this, node, *conversion, opset,
                       std::move(operands));
   conversion->convert(context);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty())
       continue;
-    if (context.results()[i].value == kNone && builder.errors().empty())
+    if (context.results()[i].value == kNone && !builder.failed())
       context.refuse("result \"" + std::string(node.outputs[i]) +
                      "\" is not converted");
     define(node.outputs[i], context.results()[i]);
@@ -141,14 +171,13 @@ void Scopes::convert(const NodeProto &written) {
 std::vector<Named> Scopes::convert(const GraphProto &graph,
                                    const std::vector<Value> &arguments) {
   std::vector<Named> results(graph.outputs.size());
-  if (!builder.errors().empty() || isTooMuch(1 + graph.initializers.size()))
+  if (builder.failed() || isTooMuch(1 + graph.initializers.size()))
     return results;
   if (depth >= kMaxDepth) {
-    builder.fail(ErrorCode::TooLarge,
-                 "functions and graphs are in each other more than " +
-                     std::to_string(kMaxDepth) + " deep");
+    stop(kTooDeep);
     return results;
   }
+  size_t errorsBefore = builder.errors().size();
   Scope inner{scope, scope->sets, scope->function, scope->caller};
   Inside inside(*this, inner);
   addWeights(graph);
@@ -171,11 +200,13 @@ std::vector<Named> Scopes::convert(const GraphProto &graph,
   int64_t opset = currentOpset;
   for (const NodeProto &each : graph.nodes)
     convert(each);
-  if (!builder.errors().empty())
-    return results;
   enter(*node, opset);
-  for (size_t i = 0; i < results.size(); ++i)
-    results[i] = named(graph.outputs[i].name);
+  // What is in the graph has told its errors.
+  if (builder.errors().size() > errorsBefore)
+    builder.abandon();
+  else
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i] = named(graph.outputs[i].name);
   return results;
 }
 
@@ -183,25 +214,23 @@ std::vector<Named> Scopes::convert(const GraphProto &graph,
 void Scopes::callFunction(const NodeProto &node,
                           const FunctionProto &function) {
   if (depth >= kMaxDepth)
-    return builder.fail(ErrorCode::TooLarge,
-                        "functions and graphs are in each other more than " +
-                            std::to_string(kMaxDepth) + " deep");
+    return stop(kTooDeep);
   Scope inner{nullptr,
               function.operatorSets.empty() ? scope->sets
                                             : &function.operatorSets,
               &function, &node};
   for (size_t i = 0; i < function.inputs.size(); ++i)
-    inner.values[function.inputs[i]] = {i < node.inputs.size() &&
-                                                !node.inputs[i].empty()
-                                            ? valueOf(node.inputs[i])
-                                            : kNone};
+    inner.values[function.inputs[i]] =
+        i < node.inputs.size() && !node.inputs[i].empty()
+            ? named(node.inputs[i])
+            : Named{};
   {
     Inside inside(*this, inner);
     for (const NodeProto &each : function.nodes)
       convert(each);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i].empty() || !builder.errors().empty())
+    if (node.outputs[i].empty() || stopped)
       continue;
     auto found = i < function.outputs.size()
                      ? inner.values.find(function.outputs[i])

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Importer.h"
 
 namespace tenon::onnx {
 
@@ -12,9 +13,10 @@ namespace tenon::onnx {
 class Scopes final : public Subgraphs {
 public:
   /// `copies` gets nodes of functions with the attributes of their callers.
-  /// All of these must outlive this.
+  /// `visited`, unless null, takes each node that is looked at, once. All of
+  /// these must outlive this.
   Scopes(const ModelProto &model, Builder &builder,
-         std::deque<NodeProto> &copies);
+         std::deque<NodeProto> &copies, std::vector<ConvertedNode> *visited);
 
   void define(std::string_view name, Named named) {
     scope->values[name] = named;
@@ -22,8 +24,15 @@ public:
   /// What the innermost scope with this name says of it; null: nothing gives
   /// it.
   const Named *find(std::string_view name) const;
+  /// What a name stands for. An error if nothing gives it; if an earlier error
+  /// has taken it, the operator is abandoned.
+  Named named(std::string_view name);
   void addWeights(const GraphProto &graph);
+  /// Nodes that follow one with an error are converted, too, unless they need
+  /// its results: users learn all that is missing.
   void convert(const NodeProto &node);
+  /// Whether an error was such that no further node is looked at.
+  bool isStopped() const { return stopped; }
   std::vector<Named> convert(const GraphProto &graph,
                              const std::vector<Value> &arguments) override;
 
@@ -39,11 +48,11 @@ private:
   };
   class Inside;
 
+  void stop(std::string why, std::string hint = {});
   bool isTooMuch(size_t more);
   void enter(const NodeProto &node, int64_t opset);
-  /// What a name stands for; an error, and nothing, if nothing gives it.
-  Named named(std::string_view name);
   Value valueOf(std::string_view name);
+  void convertOperator(const NodeProto &node, int64_t opset);
   void callFunction(const NodeProto &node, const FunctionProto &function);
   const NodeProto *withAttributesOfCaller(const NodeProto &node);
 
@@ -57,8 +66,11 @@ private:
   Scope *scope = &outermost;
   const NodeProto *current = nullptr;
   int64_t currentOpset = 1;
+  std::vector<ConvertedNode> *visited;
+  std::set<std::pair<const NodeProto *, const NodeProto *>> seen;
   int depth = 0;
   size_t converted = 0;
+  bool stopped = false;
 };
 
 } // namespace tenon::onnx

@@ -73,7 +73,10 @@ struct SizeTrials::Search {
     for (size_t k = 0; k < kCount; ++k) {
       if (!numbers[k])
         continue;
-      int64_t left = *numbers[k] - (of[k] * factor + more) / divisor;
+      int64_t scaled = 0;
+      if (__builtin_mul_overflow(of[k], factor, &scaled))
+        return std::nullopt;
+      int64_t left = *numbers[k] - (scaled + more) / divisor;
       if (summand.value_or(left) != left)
         return std::nullopt;
       summand = left;
@@ -97,7 +100,8 @@ struct SizeTrials::Search {
     return text;
   }
 
-  /// A multiple of `base`, and a summand.
+  /// A multiple of `base`, or of a part of it, and a summand: an image has
+  /// 21 / 1024 as many cells of 8, 16 and 32 pixels as it has pixels.
   std::optional<std::string>
   anyFactor(const std::string &base,
             const std::array<int64_t, kCount> &of) const {
@@ -107,9 +111,18 @@ struct SizeTrials::Search {
         known.push_back(k);
     int64_t step = of[known[1]] - of[known[0]];
     int64_t rise = *numbers[known[1]] - *numbers[known[0]];
-    if (step == 0 || rise % step || rise / step < 1)
+    if (step == 0)
       return std::nullopt;
-    return scaledBy(base, of, rise / step, 1, false);
+    for (int64_t divisor = 1; divisor <= 4096; divisor *= 2) {
+      int64_t part = 0;
+      if (__builtin_mul_overflow(rise, divisor, &part))
+        return std::nullopt;
+      if (part % step || part / step < 1)
+        continue;
+      if (auto text = scaledBy(base, of, part / step, divisor, false))
+        return text;
+    }
+    return std::nullopt;
   }
 };
 

@@ -21,7 +21,7 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
        {"batch", "12 * batch", "tokens + 1", "batch * tokens",
         "768 * batch * tokens", "height // 2", "(height + 1) // 2",
         "(batch + tokens)", "height // 32", "batch * height * width", "7",
-        "tokens - 1", "height * width // 4"}) {
+        "tokens - 1", "height * width // 4", "21 * height * width // 1024"}) {
     auto numbers = trials.numbersOf(text);
     ASSERT_TRUE(numbers) << text;
     auto found = trials.expressionOf(*numbers);
@@ -137,6 +137,52 @@ TEST(OnnxSizes, RangesUpToASize) {
   EXPECT_EQ(imported->graph.tensor(expand->outputs[0]).sizes,
             std::vector<std::string>{"tokens"});
   EXPECT_TRUE(find(imported->graph, "GenIndex"));
+
+  // Centres of cells are counted in f32.
+  NodeProto cast = named(nodeOf("Cast", {"n"}), "m");
+  cast.attributes.emplace_back().name = "to";
+  cast.attributes.back().i = 1;
+  model.graph.nodes.insert(model.graph.nodes.begin() + 2, cast);
+  model.graph.nodes[3].inputs = {"zero", "m", "one"};
+  TensorProto zero = integers("zero", {}, true), one = zero;
+  zero.type = one.type = DataType::f32;
+  one.name = "step";
+  zero.int64s = {};
+  zero.floats = {0};
+  one.floats = {1};
+  model.graph.initializers[0] = zero;
+  model.graph.initializers.push_back(one);
+  model.graph.nodes[3].inputs[2] = "step";
+  auto floats = importModel(model);
+  ASSERT_TRUE(floats) << str(floats.errors());
+  expand = find(floats->graph, "Expand");
+  ASSERT_TRUE(expand);
+  EXPECT_EQ(floats->graph.tensor(expand->outputs[0]).sizes,
+            std::vector<std::string>{"tokens"});
+}
+
+/// Before version 13 the dims from the axis on are one.
+TEST(OnnxSizes, FlattensForOldSoftmax) {
+  for (int64_t axis : {1, 2}) {
+    ModelProto model = modelOf(nodeOf("Softmax", {"x"}), 11);
+    AttributeProto &attribute = model.graph.nodes[0].attributes.emplace_back();
+    attribute.name = "axis";
+    attribute.i = axis;
+    model.graph.inputs = {named("x", DataType::f32, {"batch", "h", "w"})};
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    const graph::Op *softmax = find(imported->graph, "SoftMax");
+    ASSERT_TRUE(softmax);
+    // The last dim is alone, and nothing is reshaped.
+    EXPECT_EQ(imported->graph.ops.size(), axis == 2 ? 1u : 3u);
+    EXPECT_EQ(imported->graph.tensor(softmax->inputs[0]).shape->size(),
+              axis == 2 ? 3u : 2u);
+    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
+              (graph::Dims{kAny, kAny, kAny}));
+    if (axis == 1)
+      EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).sizes,
+                (std::vector<std::string>{"batch", "h", "w"}));
+  }
 }
 
 /// A table that is cut to as many rows as there are tokens.

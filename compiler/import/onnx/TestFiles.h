@@ -18,8 +18,9 @@ struct WeightPlace {
 };
 
 /// The bytes of a model: y = x + w, x of [n, 3] and w = 1, 2, 3, in f32. Nobody
-/// reads its second input, z.
-inline std::string addWeightModel(const WeightPlace &place = {}) {
+/// reads its second input, z. `opType` may be another operator than Add.
+inline std::string addWeightModel(const WeightPlace &place = {},
+                                  const std::string &opType = "Add") {
   using Writer = protozero::pbf_writer;
   auto port = [](const std::string &name, bool isNamed) {
     std::string first, second, shape, tensor, type, info;
@@ -48,9 +49,9 @@ inline std::string addWeightModel(const WeightPlace &place = {}) {
     w.add_bytes(9, reinterpret_cast<const char *>(elements), sizeof elements);
   } else {
     w.add_int32(14, 1);
-    for (auto [key, value] : {std::pair{"location", place.location},
-                              {"offset", place.offset},
-                              {"length", place.length}}) {
+    for (const auto &[key, value] : {std::pair{"location", place.location},
+                                     {"offset", place.offset},
+                                     {"length", place.length}}) {
       if (value.empty())
         continue;
       std::string entry;
@@ -64,7 +65,7 @@ inline std::string addWeightModel(const WeightPlace &place = {}) {
   n.add_string(1, "x");
   n.add_string(1, "w");
   n.add_string(2, "y");
-  n.add_string(4, "Add");
+  n.add_string(4, opType);
   Writer g(graph);
   g.add_message(1, node);
   g.add_message(5, weight);

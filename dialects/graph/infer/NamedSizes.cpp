@@ -35,8 +35,10 @@ private:
 
     int64_t &known() const { return (*tensor->shape)[dim]; }
     std::string text() const {
-      return "dim " + std::to_string(dim) + " of tensor " +
-             std::to_string(tensor->id) + ", " + tensor->sizes[dim] + ",";
+      std::string name = tensor->name.empty() ? std::to_string(tensor->id)
+                                              : "\"" + tensor->name + "\"";
+      return "dim " + std::to_string(dim) + " of tensor " + name + ", " +
+             tensor->sizes[dim] + ",";
     }
   };
 

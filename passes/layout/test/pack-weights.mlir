@@ -579,3 +579,31 @@ func.func @two_images(%x: tensor<2x3x9x9xf32>, %d: tensor<2x9x9x16xf32>) -> tens
   %0 = graph.ConvolutionBackwardWeights %t, %d {strides = [1, 1], pads_begin = [1, 1], pads_end = [1, 1], dilations = [1, 1]} : (tensor<2x9x9x3xf32>, tensor<2x9x9x16xf32>) -> tensor<3x3x3x16xf32>
   return %0 : tensor<3x3x3x16xf32>
 }
+
+// -----
+
+// Rows of a product are positions of the last spatial dim: one of size 1 is
+// dropped, as convolutions over sequences have it.
+// CHECK-LABEL: func @conv_of_rows
+// CHECK-SAME:    %[[X:.*]]: tensor<2x?x1x8xf32>
+// CHECK-NEXT:    %[[S:.*]] = graph.StaticReshape %[[X]] {{.*}} -> tensor<2x?x8xf32>
+// CHECK-NEXT:    %[[V:.*]] = graph.StaticReshape %{{.*}} -> tensor<5x8x32xf32>
+// CHECK-NEXT:    %[[W:.*]] = tile.pack %[[V]]
+// CHECK-NEXT:    %[[Y:.*]] = tile.conv %[[S]], %[[W]] {dilations = array<i64: 1>, groups = 1 : i64, pads_begin = array<i64: 2>, pads_end = array<i64: 0>, strides = array<i64: 3>} {{.*}} -> tensor<2x?x32xf32>
+// CHECK-NEXT:    graph.StaticReshape %[[Y]] {{.*}} -> tensor<2x?x1x32xf32>
+func.func @conv_of_rows(%x: tensor<2x?x1x8xf32>, %w: tensor<5x1x8x32xf32>) -> tensor<2x?x1x32xf32> {
+  %0 = graph.Convolution %x, %w {strides = [3, 1], pads_begin = [2, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x?x1x8xf32>, tensor<5x1x8x32xf32>) -> tensor<2x?x1x32xf32>
+  return %0 : tensor<2x?x1x32xf32>
+}
+
+// -----
+
+// Declines: the last dim is the one with rows, is padded, or has several taps.
+// CHECK-LABEL: func @conv_keeps_dims
+// CHECK-NOT:     graph.StaticReshape
+func.func @conv_keeps_dims(%x: tensor<2x1x9x8xf32>, %y: tensor<2x9x1x8xf32>, %v: tensor<1x5x8x32xf32>, %w: tensor<5x1x8x32xf32>, %t: tensor<5x3x8x32xf32>) -> (tensor<2x1x5x32xf32>, tensor<2x5x3x32xf32>, tensor<2x5x1x32xf32>) {
+  %0 = graph.Convolution %x, %v {strides = [1, 1], pads_begin = [0, 0], pads_end = [0, 0], dilations = [1, 1]} : (tensor<2x1x9x8xf32>, tensor<1x5x8x32xf32>) -> tensor<2x1x5x32xf32>
+  %1 = graph.Convolution %y, %w {strides = [1, 1], pads_begin = [0, 1], pads_end = [0, 1], dilations = [1, 1]} : (tensor<2x9x1x8xf32>, tensor<5x1x8x32xf32>) -> tensor<2x5x3x32xf32>
+  %2 = graph.Convolution %y, %t {strides = [1, 1], pads_begin = [0, 1], pads_end = [0, 1], dilations = [1, 1]} : (tensor<2x9x1x8xf32>, tensor<5x3x8x32xf32>) -> tensor<2x5x1x32xf32>
+  return %0, %1, %2 : tensor<2x1x5x32xf32>, tensor<2x5x3x32xf32>, tensor<2x5x1x32xf32>
+}

@@ -5,6 +5,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "passes/ops/Interpolation.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/ScalarOps.h"
 #include "passes/ops/WindowGeometry.h"
 #include "passes/ops/WinogradTile.h"
 #include "passes/support/Diagnose.h"
@@ -26,7 +27,7 @@ void SizeMap::expect(Value result, ArrayRef<Index> s) {
   if (!expected.try_emplace(result, s.begin(), s.end()).second)
     return;
   Operation *op = result.getDefiningOp();
-  if (!op || !graph::isElementwise(op))
+  if (!op || !isScalarOp(op))
     return;
   for (Value v : op->getOperands())
     if (rankedType(v).getShape() == rankedType(result).getShape())
