@@ -467,6 +467,30 @@ TEST(OnnxLoop, WrongBodiesAreErrors) {
             ErrorCode::OperandCount);
 }
 
+/// Nodes that follow one with an error are looked at, but no further steps.
+TEST(OnnxLoop, AnErrorInABodyEndsIt) {
+  ModelProto model = sumModel({kPass}, "four", "", {});
+  GraphProto &body = model.graph.nodes[0].attributes[0].graphs[0];
+  body.nodes[0].opType = "Nonsense";
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  ASSERT_EQ(imported.errors().size(), 1u) << str(imported.errors());
+  EXPECT_EQ(imported.errors()[0].str(),
+            "E2001 Nonsense (ai.onnx 17) \"part\": this operator is not "
+            "converted");
+  // A body that needs what an error outside has taken says nothing.
+  model = sumModel({kPass}, "four", "", {});
+  model.graph.nodes.insert(model.graph.nodes.begin(),
+                           node("Nonsense", {"x"}, {"z"}));
+  model.graph.nodes[1].attributes[0].graphs[0].nodes[0].inputs = {"z", "i"};
+  imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.errors().size(), 1u) << str(imported.errors());
+}
+
 TEST(OnnxLoop, NestedLoopsAreBounded) {
   // 4000^10 steps, with bodies of hardly anything and of weights.
   for (bool hasWeights : {false, true}) {
