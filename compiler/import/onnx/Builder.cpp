@@ -186,6 +186,8 @@ std::vector<Value> Builder::add(std::string_view kind,
     results.pop_back();
   while (!operands.empty() && operands.back() == kNone)
     operands.pop_back();
+  if (guard != kNone)
+    operands = withIndicesChecked(kind, std::move(operands), attrs);
   graph::Op op;
   op.id = graph.ops.size();
   op.name = nodeName;

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace tenon::onnx {
 
@@ -66,6 +67,13 @@ public:
                          graph::AttrMap attrs,
                          std::vector<graph::DType> results,
                          std::vector<std::string> sizes = {});
+
+  /// From here on, indices that an operation requires to be right are so only
+  /// where this boolean scalar holds; kNone: always. Gives what was said
+  /// before.
+  Value checkIndicesWhere(Value condition) {
+    return std::exchange(guard, condition);
+  }
 
   /// A description; of kNone, of a scalar.
   const graph::LogicalTensor &tensor(Value value) const;
@@ -127,6 +135,10 @@ private:
     std::map<Value, reference::Tensor> elements;
   };
 
+  /// Operands with indices that are right where `guard` does not hold, too.
+  std::vector<Value> withIndicesChecked(std::string_view kind,
+                                        std::vector<Value> operands,
+                                        const graph::AttrMap &attrs);
   void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
@@ -161,7 +173,7 @@ private:
   size_t failedBefore = 0; // the operator
   bool abandoned = false;
   std::string nodeName, nodeType;
-  Value lastValue = kNone;
+  Value lastValue = kNone, guard = kNone;
   int64_t evaluated = 0, constantElements = 0;
 };
 

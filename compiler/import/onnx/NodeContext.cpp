@@ -72,6 +72,19 @@ const GraphProto *NodeContext::graph(std::string_view name) {
   return nullptr;
 }
 
+std::vector<Named> NodeContext::convertGraph(const GraphProto &graph,
+                                             const Values &arguments,
+                                             Value condition) {
+  if (condition == kNone)
+    return subgraphs.convert(graph, arguments);
+  Value outer = builder.checkIndicesWhere(kNone);
+  builder.checkIndicesWhere(outer == kNone ? condition
+                                           : op("And", {outer, condition}));
+  std::vector<Named> results = subgraphs.convert(graph, arguments);
+  builder.checkIndicesWhere(outer);
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//

@@ -56,10 +56,11 @@ public:
   const AttributeProto *find(std::string_view name) const;
   /// The graph that attribute `name` is; null after an error if there is none.
   const GraphProto *graph(std::string_view name);
+  /// The outputs of `graph`, which count only where the scalar `condition`
+  /// holds; kNone: always.
   std::vector<Named> convertGraph(const GraphProto &graph,
-                                  const Values &arguments) {
-    return subgraphs.convert(graph, arguments);
-  }
+                                  const Values &arguments,
+                                  Value condition = kNone);
 
   // Tensors.
 

@@ -178,36 +178,46 @@ std::vector<Named> Scopes::convert(const GraphProto &graph,
     return results;
   }
   size_t errorsBefore = builder.errors().size();
-  Scope inner{scope, scope->sets, scope->function, scope->caller};
-  Inside inside(*this, inner);
+  {
+    Scope inner{scope, scope->sets, scope->function, scope->caller};
+    Inside inside(*this, inner);
+    convertInside(graph, arguments, results);
+  }
+  // What is in the graph has told its errors. Leaving it forgot them.
+  if (builder.errors().size() > errorsBefore ||
+      std::ranges::any_of(results, &Named::isLost))
+    builder.abandon();
+  return results;
+}
+
+/// The same in the scope of the graph.
+void Scopes::convertInside(const GraphProto &graph,
+                           const std::vector<Value> &arguments,
+                           std::vector<Named> &results) {
+  const NodeProto *node = current;
+  int64_t opset = currentOpset;
   addWeights(graph);
   // Old models list weights as inputs, too.
   std::vector<std::string_view> inputs;
   for (const ValueInfoProto &input : graph.inputs)
-    if (!inner.values.contains(input.name))
+    if (!scope->values.contains(input.name))
       inputs.push_back(input.name);
   if (inputs.size() != arguments.size()) {
-    enter(*current, currentOpset);
-    builder.fail(ErrorCode::OperandCount,
-                 "its graph \"" + std::string(graph.name) + "\" has " +
-                     std::to_string(inputs.size()) + " inputs, not " +
-                     std::to_string(arguments.size()));
-    return results;
+    enter(*node, opset);
+    return builder.fail(ErrorCode::OperandCount,
+                        "its graph \"" + std::string(graph.name) + "\" has " +
+                            std::to_string(inputs.size()) + " inputs, not " +
+                            std::to_string(arguments.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     define(inputs[i], {arguments[i]});
-  const NodeProto *node = current;
-  int64_t opset = currentOpset;
+  size_t errorsBefore = builder.errors().size();
   for (const NodeProto &each : graph.nodes)
     convert(each);
   enter(*node, opset);
-  // What is in the graph has told its errors.
-  if (builder.errors().size() > errorsBefore)
-    builder.abandon();
-  else
-    for (size_t i = 0; i < results.size(); ++i)
-      results[i] = named(graph.outputs[i].name);
-  return results;
+  for (size_t i = 0;
+       i < results.size() && builder.errors().size() == errorsBefore; ++i)
+    results[i] = named(graph.outputs[i].name);
 }
 
 /// The nodes of a function in place of one that calls it.

@@ -53,6 +53,9 @@ private:
   void enter(const NodeProto &node, int64_t opset);
   Value valueOf(std::string_view name);
   void convertOperator(const NodeProto &node, int64_t opset);
+  void convertInside(const GraphProto &graph,
+                     const std::vector<Value> &arguments,
+                     std::vector<Named> &results);
   void callFunction(const NodeProto &node, const FunctionProto &function);
   const NodeProto *withAttributesOfCaller(const NodeProto &node);
 
