@@ -16,6 +16,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 namespace tenon::cli {
 
@@ -383,7 +384,7 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options) {
   ModelSummary own;
   if (!options.summary)
     options.summary = &own;
-  Busy busy("reading " + path);
+  Busy busy("reading " + std::filesystem::path(path).filename().string());
   auto model = readModel(path, options);
   if (model)
     return model;
