@@ -394,10 +394,11 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options) {
     if (input.isOpen && !options.shapes.contains(input.name))
       shapes += (shapes.empty() ? "" : "+") + input.name + ":SHAPE";
   std::vector<Error> errors = model.errors();
-  auto isForm = [](const Error &error) {
-    return error.code == ErrorCode::UnsupportedForm && error.hint.empty();
+  auto lacksSize = [](const Error &error) {
+    return error.code == ErrorCode::UnsupportedForm && error.hint.empty() &&
+           error.message.find("known") != error.message.npos;
   };
-  if (auto found = std::ranges::find_if(errors, isForm);
+  if (auto found = std::ranges::find_if(errors, lacksSize);
       found != errors.end() && !shapes.empty())
     found->hint = "known sizes may help, --in-shapes=" + shapes;
   return errors;
