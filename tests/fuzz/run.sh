@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes one target with libFuzzer and the address sanitizer.
 #
-#   [CONFIG=fuzz_front] tests/fuzz/run.sh json|mlir|run [SECONDS] [OPTION]...
+#   [CONFIG=fuzz_front] tests/fuzz/run.sh json|mlir|onnx|run [SECONDS] [OPTION]...
 #
 # OPTION is libFuzzer's. CONFIG is a configuration of .bazelrc: fuzz, all of our
 # code instrumented, or fuzz_front, which builds in minutes.
@@ -16,9 +16,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 target=${1:-}
 seconds=${2:-600}
 case $target in
-  json | mlir | run) ;;
+  json | mlir | onnx | run) ;;
   *)
-    echo "usage: tests/fuzz/run.sh json|mlir|run [SECONDS] [OPTION]..." >&2
+    echo "usage: tests/fuzz/run.sh json|mlir|onnx|run [SECONDS] [OPTION]..." >&2
     exit 2
     ;;
 esac
@@ -40,6 +40,17 @@ options=(-max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096
 if [[ -e tests/fuzz/$target.dict ]]; then
   options+=(-dict="tests/fuzz/$target.dict")
 fi
+seeds=(tests/fuzz/corpus/"$target")
+if [[ $target == onnx ]]; then
+  # Small models of the tests, in one folder.
+  seeds+=(fuzz-out/onnx-models)
+  mkdir -p "${seeds[1]}"
+  { find tests/onnx /usr/share/libonnx-testdata -name model.onnx -size -64k ||
+    true; } |
+    while read -r model; do
+      cp "$model" "${seeds[1]}/$(basename "$(dirname "$model")")"
+    done
+fi
 # The packaged LLVM is not instrumented: see .bazelrc.
 ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0 \
-  exec "$program" "${options[@]}" "$@" "$found" "tests/fuzz/corpus/$target"
+  exec "$program" "${options[@]}" "$@" "$found" "${seeds[@]}"

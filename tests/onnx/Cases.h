@@ -3,8 +3,9 @@
 //
 // A folder for each case: a model, and a file for each input and output. Those
 // of Debian's package libonnx-testdata are in suites node, pytorch-converted,
-// pytorch-operator and simple. Suite microsoft is in this repository, made by
-// write_microsoft_tests.py of what ONNX Runtime computes. Suite newest is the
+// pytorch-operator and simple. Suites microsoft and control_flow are in this
+// repository, made by write_microsoft_tests.py and write_control_flow_tests.py
+// of what ONNX Runtime computes. Suite newest is the
 // folder that the environment variable TENON_ONNX_NODE_TESTS names, which
 // write_node_tests.py fills from the Python package onnx.
 //

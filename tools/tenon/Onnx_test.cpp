@@ -51,7 +51,8 @@ TEST(Onnx, InspectTellsWhatAModelHas) {
       inScratch("strange.onnx", onnx::test::addWeightModel({}, "Frobnicate"));
   for (const char *line :
        {"x: f32[n, 3]", "Frobnicate                 1, not converted",
-        "E2001 Frobnicate \"y\": ", "this operator is not converted"})
+        "E2001 Frobnicate (ai.onnx 17) \"y\": ",
+        "this operator is not converted"})
     EXPECT_RESULT(tenon("inspect " + strange), 2, line);
   Result report = tenon("inspect --report " + strange);
   EXPECT_RESULT(report, 2, R"("failed": 1)");

@@ -135,7 +135,7 @@ private:
   Value perSample(Value value) {
     if (n.rank(value) == 0)
       return value;
-    Dims dims{n.shape(value)[0], 1, 1, 1};
+    Dims dims{n.dim(value, 0), 1, 1, 1};
     if (group > 1)
       dims.push_back(1);
     return n.reshape(value, dims);
@@ -254,7 +254,7 @@ static void attention(NodeContext &n) {
       form.offset = n.op("Subtract", {form.lengths, sizeOf(n, q, 2)});
   }
   if (n.in(3) != kNone)
-    form.masks = {paddedMask(n, n.in(3), n.shape(k)[2])};
+    form.masks = {paddedMask(n, n.in(3), n.dim(k, 2))};
   Attended made = attend(n, q, k, v, form);
   n.out(0, isFlat ? joinHeads(n, made.result) : made.result);
   n.out(1, k);

@@ -12,17 +12,37 @@ namespace tenon::onnx {
 
 /// Shapes, paddings and the like have fewer elements.
 static constexpr int64_t kMaxKnown = 4096;
+/// What is evaluated of a whole model, in elements. More is not known: loops
+/// that are written out would take memory and time without a bound.
+static constexpr int64_t kMaxEvaluated = int64_t{1} << 26;
+/// The same for operations, and elements of constants that are no weights.
+static constexpr size_t kMaxOps = size_t{1} << 19;
+static constexpr int64_t kMaxConstants = int64_t{1} << 27;
 
-void Builder::enter(std::string operatorName, std::string opType) {
-  nodeName = std::move(operatorName);
-  nodeType = std::move(opType);
-  failedBefore = failures.size();
-  abandoned = false;
+std::string textOf(const Sizes &sizes) {
+  std::string text;
+  for (const Size &size : sizes) {
+    text += text.empty() ? "" : ", ";
+    if (size.isKnown())
+      text += std::to_string(size.number);
+    else
+      text += size.expression.empty() ? "?" : size.expression;
+  }
+  return "[" + text + "]";
 }
 
-void Builder::fail(ErrorCode code, std::string message) {
-  failures.push_back(
-      Error{code, std::move(message), nodeType, nodeName, {}, ""});
+void Builder::enter(std::string operatorName, std::string opType) {
+  entered = {std::move(operatorName), std::move(opType), failures.size(),
+             false};
+}
+
+void Builder::fail(ErrorCode code, std::string message, std::string hint) {
+  failures.push_back(Error{code,
+                           std::move(message),
+                           entered.type,
+                           entered.name,
+                           {},
+                           std::move(hint)});
 }
 
 graph::DType Builder::dtypeOf(DataType type) {
@@ -88,10 +108,13 @@ Value Builder::input(std::string name, graph::DType dtype,
 }
 
 Value Builder::weight(const TensorProto &tensor) {
+  if (auto found = weightValues.find(&tensor); found != weightValues.end())
+    return found->second;
   Value value = newTensor(dtypeOf(tensor.type), tensor.dims,
                           graph::PropertyType::constant);
   setName(value, std::string(tensor.name));
   weightTensors.emplace(value, &tensor);
+  weightValues.emplace(&tensor, value);
   return value;
 }
 
@@ -114,6 +137,13 @@ Value Builder::packedWeight(Value weight, DataType type, graph::Dims dims) {
 Value Builder::constant(reference::Tensor tensor) {
   Value value =
       newTensor(tensor.dtype, tensor.shape, graph::PropertyType::constant);
+  if (tensor.numElements() > kMaxConstants - constantElements) {
+    fail(ErrorCode::TooLarge, "constants that are made of the model have more "
+                              "than " +
+                                  std::to_string(kMaxConstants) + " elements");
+    return value;
+  }
+  constantElements += tensor.numElements();
   constantTensors.emplace(value, std::move(tensor));
   return value;
 }
@@ -161,6 +191,9 @@ std::vector<Value> Builder::add(std::string_view kind,
                                 std::vector<graph::DType> results,
                                 std::vector<std::string> sizes) {
   std::vector<Value> none(results.size(), kNone);
+  if (graph.ops.size() >= kMaxOps && !failed())
+    fail(ErrorCode::TooLarge, "the model becomes more than " +
+                                  std::to_string(kMaxOps) + " operations");
   if (failed())
     return none;
   while (!results.empty() && results.back() == graph::DType::undef)
@@ -169,7 +202,7 @@ std::vector<Value> Builder::add(std::string_view kind,
     operands.pop_back();
   graph::Op op;
   op.id = graph.ops.size();
-  op.name = nodeName;
+  op.name = entered.name;
   op.kind = kind;
   op.attrs = std::move(attrs);
   std::vector<graph::LogicalTensor> ins, outs;
@@ -213,22 +246,34 @@ std::vector<Value> Builder::add(std::string_view kind,
   return values;
 }
 
+bool Builder::affords(int64_t elements) {
+  if (elements > kMaxEvaluated - evaluated)
+    return false;
+  evaluated += elements;
+  return true;
+}
+
 /// Makes the results of `op` known if its operands are.
 void Builder::evaluate(const graph::Op &op) {
   graph::Graph one;
   std::map<uint64_t, reference::Tensor> values;
+  int64_t elements = 0;
   for (uint64_t id : op.outputs) {
     const graph::LogicalTensor &t = one.tensors[id] = tensor(id);
     if (!t.hasStaticShape() || t.numElements() > kMaxKnown)
       return;
+    elements += t.numElements();
   }
   for (uint64_t id : op.inputs) {
-    const reference::Tensor *elements = known(id);
-    if (!elements)
+    const reference::Tensor *operand = known(id);
+    if (!operand)
       return;
-    values.emplace(id, *elements);
+    elements += operand->numElements();
+    values.emplace(id, *operand);
     one.tensors[id] = tensor(id);
   }
+  if (!affords(elements))
+    return;
   one.ops.push_back(op);
   one.outputPorts = op.outputs;
   // What cannot be evaluated is not known; compiling says why.
@@ -288,10 +333,12 @@ void Builder::evaluateTrial(size_t k, graph::Op op) {
   graph::Graph one;
   std::map<uint64_t, reference::Tensor> values;
   bool isKnown = true;
+  int64_t count = 0;
   for (uint64_t id : op.outputs) {
     std::optional<graph::Dims> shape = triedShape(k, id);
     if (!shape || reference::elementCount(*shape) > kMaxKnown)
       return;
+    count += std::max<int64_t>(reference::elementCount(*shape), 0);
     graph::LogicalTensor &t = one.tensors[id] = tensor(id);
     t.shape = shape;
     t.sizes.clear();
@@ -302,7 +349,6 @@ void Builder::evaluateTrial(size_t k, graph::Op op) {
   if (op.kind == "Shape") { // reads no element
     if (std::optional<graph::Dims> dims = triedShape(k, op.inputs[0])) {
       auto part = dims->begin() + op.attrOr<int64_t>("start", 0);
-      int64_t count = (*triedShape(k, op.outputs[0]))[0];
       tried[k].elements.insert_or_assign(
           op.outputs[0],
           reference::Tensor{
@@ -317,8 +363,11 @@ void Builder::evaluateTrial(size_t k, graph::Op op) {
     t.sizes.clear();
     if (!elements || elements->shape != *t.shape)
       return;
+    count += elements->numElements();
     values.emplace(id, *elements);
   }
+  if (!affords(count))
+    return;
   one.outputPorts = op.outputs;
   std::vector<uint64_t> outputs = op.outputs;
   one.ops.push_back(std::move(op));

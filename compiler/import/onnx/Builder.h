@@ -33,6 +33,8 @@ struct Size {
   bool isKnown() const { return number != graph::kUnknownDim; }
 };
 using Sizes = std::vector<Size>;
+/// "[batch, 3, ?]"
+std::string textOf(const Sizes &sizes);
 
 /// Not thread-safe.
 class Builder {
@@ -42,13 +44,24 @@ public:
   /// The element type; if Tenon does not have it, an error, and f32.
   graph::DType dtypeOf(DataType type);
 
-  /// The operator that what follows is for; named by errors.
+  /// The operator that what follows is for, as errors name it, and what was
+  /// wrong before.
+  struct Operator {
+    std::string name, type;
+    size_t failedBefore = 0;
+    bool isAbandoned = false;
+  };
   void enter(std::string operatorName, std::string opType);
+  /// Goes back to an operator that was left for those of a graph in it, whose
+  /// errors are its own.
+  const Operator &current() const { return entered; }
+  void resume(Operator outer) { entered = std::move(outer); }
 
   /// A tensor that the caller gives at each execution. Sizes that are not known
   /// have expressions.
   Value input(std::string name, graph::DType dtype, std::optional<Sizes> shape);
-  /// A tensor of the model, which must live as long as this.
+  /// A tensor of the model, which must live as long as this. The same one is
+  /// one weight however often it is given.
   Value weight(const TensorProto &tensor);
   /// The bytes of a weight read as elements of another type in other dims;
   /// kNone if `weight` has none, or other than these take.
@@ -87,13 +100,15 @@ public:
   }
 
   /// Records an error about the operator.
-  void fail(ErrorCode code, std::string message);
+  void fail(ErrorCode code, std::string message, std::string hint = {});
   /// The operator needs what an earlier error left without a value: nothing is
   /// added for it, and nothing is said.
-  void abandon() { abandoned = true; }
-  bool isAbandoned() const { return abandoned; }
+  void abandon() { entered.isAbandoned = true; }
+  bool isAbandoned() const { return entered.isAbandoned; }
   /// Whether the operator has an error or was abandoned.
-  bool failed() const { return abandoned || failures.size() > failedBefore; }
+  bool failed() const {
+    return entered.isAbandoned || failures.size() > entered.failedBefore;
+  }
   /// Those of all operators.
   const std::vector<Error> &errors() const { return failures; }
   size_t operationCount() const { return graph.ops.size(); }
@@ -125,6 +140,8 @@ private:
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);
+  /// Whether so many elements, read or computed, may be evaluated along.
+  bool affords(int64_t elements);
   /// Shapes, and elements, of the results of `op` in trial `k`.
   void tryOut(size_t k, const graph::Op &op,
               const std::vector<std::string> &sizes);
@@ -139,6 +156,7 @@ private:
   Doubles doubles;
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
+  std::map<const TensorProto *, Value> weightValues;
   std::shared_ptr<std::deque<TensorProto>> packedTensors =
       std::make_shared<std::deque<TensorProto>>();
   std::map<Value, reference::Tensor> constantTensors;
@@ -148,10 +166,9 @@ private:
   SizeTrials trials;
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
-  size_t failedBefore = 0; // the operator
-  bool abandoned = false;
-  std::string nodeName, nodeType;
+  Operator entered;
   Value lastValue = kNone;
+  int64_t evaluated = 0, constantElements = 0;
 };
 
 } // namespace tenon::onnx

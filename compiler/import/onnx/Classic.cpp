@@ -72,14 +72,16 @@ private:
         {count, size},
         {},
         Dims(pool.begin() + begin, pool.begin() + begin + count * size)});
-    reference::Tensor places = reference::zeros(DType::f32, {count, width});
+    auto places = n.table(DType::f32, {count, width});
+    if (!places)
+      return;
     for (int64_t i = 0; i < count; ++i) {
       int64_t column = columns[first + static_cast<size_t>(i)];
       if (column < 0)
         return n.refuse("n-grams without a place in the result");
-      places.data[i * width + column] = 1;
+      places->data[i * width + column] = 1;
     }
-    Value matrix = n.constant(std::move(places));
+    Value matrix = n.constant(std::move(*places));
     int64_t skips = size == 1 ? 0 : n.integer("max_skip_count", 0);
     for (int64_t skip = 0; skip <= skips; ++skip) {
       int64_t windows = length - (size - 1) * (skip + 1);
@@ -87,10 +89,12 @@ private:
         break;
       if (windows > kMaxMatches / (batch * count * size))
         return n.refuse("more comparisons than are written out");
-      reference::Tensor at = reference::zeros(DType::s64, {windows, size});
+      auto at = n.table(DType::s64, {windows, size});
+      if (!at)
+        return;
       for (int64_t i = 0; i < windows * size; ++i)
-        at.integers[i] = i / size + i % size * (skip + 1);
-      Value taken = n.op("Gather", {sequences, n.constant(std::move(at))},
+        at->integers[i] = i / size + i % size * (skip + 1);
+      Value taken = n.op("Gather", {sequences, n.constant(std::move(*at))},
                          {{"axis", int64_t{1}}}); // B, windows, size
       Value same = n.equal(n.unsqueeze(taken, {2}), grams);
       Value all = n.reduce("ReduceMin", n.cast(same, DType::f32), {3}, false);

@@ -18,6 +18,9 @@ inline constexpr std::string_view kOnnxDomain = "";
 /// Operators that optimised and quantised models have beside those of ONNX.
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
+/// The name of `domain` that rows have.
+std::string_view canonicalDomain(std::string_view domain);
+
 struct OpConversion {
   std::string_view opType;
   /// The first version of the operator set with this meaning.
@@ -90,5 +93,7 @@ std::span<const OpConversion> patchConversions();
 std::span<const OpConversion> microsoftConversions();
 std::span<const OpConversion> microsoftAttentionConversions();
 std::span<const OpConversion> microsoftQuantConversions();
+std::span<const OpConversion> controlFlowConversions();
+std::span<const OpConversion> scanConversions();
 
 } // namespace tenon::onnx

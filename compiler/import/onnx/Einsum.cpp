@@ -188,7 +188,7 @@ private:
   }
 
   int64_t sizeIn(const Term &term, char letter) {
-    return n.shape(term.value)[term.letters.find(letter)];
+    return n.dim(term.value, term.letters.find(letter));
   }
 
   /// The product of two terms, summed over what `later` does not have.

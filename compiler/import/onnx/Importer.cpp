@@ -1,35 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/onnx/Importer.h"
 
-#include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Scopes.h"
 #include "compiler/import/onnx/Summary.h"
 #include "dialects/graph/SizeExpr.h"
 #include "dialects/support/Text.h"
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 namespace tenon::onnx {
 
 std::vector<std::span<const OpConversion>> conversionTables() {
-  return {elementwiseConversions(),   activationConversions(),
-          reduceConversions(),        normConversions(),
-          movementConversions(),      shapeConversions(),
-          indexingConversions(),      searchConversions(),
-          windowConversions(),        gridSampleConversions(),
-          contractionConversions(),   einsumConversions(),
-          quantConversions(),         recurrentConversions(),
-          lossConversions(),          spectrumConversions(),
-          microsoftConversions(),     attentionConversions(),
-          stateConversions(),         classicConversions(),
-          uniqueConversions(),        resizeConversions(),
-          patchConversions(),         microsoftAttentionConversions(),
-          microsoftQuantConversions()};
+  return {elementwiseConversions(),
+          activationConversions(),
+          reduceConversions(),
+          normConversions(),
+          movementConversions(),
+          shapeConversions(),
+          indexingConversions(),
+          searchConversions(),
+          windowConversions(),
+          gridSampleConversions(),
+          contractionConversions(),
+          einsumConversions(),
+          quantConversions(),
+          recurrentConversions(),
+          lossConversions(),
+          spectrumConversions(),
+          microsoftConversions(),
+          attentionConversions(),
+          stateConversions(),
+          classicConversions(),
+          uniqueConversions(),
+          resizeConversions(),
+          patchConversions(),
+          microsoftAttentionConversions(),
+          microsoftQuantConversions(),
+          controlFlowConversions(),
+          scanConversions()};
 }
 
-/// The name of `domain` that rows have.
-static std::string_view canonicalDomain(std::string_view domain) {
+std::string_view canonicalDomain(std::string_view domain) {
   return domain == "ai.onnx" ? kOnnxDomain : domain;
 }
 
@@ -46,16 +58,6 @@ const OpConversion *findConversion(std::string_view domain,
 }
 
 namespace {
-
-/// The version that `sets` have of `domain`; 1 if they do not name it.
-int64_t versionOf(const std::vector<OperatorSet> &sets,
-                  std::string_view domain) {
-  int64_t version = 1;
-  for (const OperatorSet &set : sets)
-    if (canonicalDomain(set.domain) == canonicalDomain(domain))
-      version = set.version;
-  return version;
-}
 
 /// A name in expressions of sizes for what the model calls `text`.
 std::string sizeName(std::string_view text) {
@@ -74,16 +76,16 @@ std::string sizeName(std::string_view text) {
 class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
-      : model(model), options(options), builder(options.doubles) {}
+      : model(model), options(options), builder(options.doubles),
+        scopes(model, builder, result.nodes, options.nodes) {}
 
   Expected<Imported> run() {
-    sets = &model.operatorSets;
     nameSizes();
-    addWeights(model.graph);
+    scopes.addWeights(model.graph);
     for (const ValueInfoProto &input : model.graph.inputs)
       addInput(input);
     for (const NodeProto &node : model.graph.nodes)
-      convert(node);
+      scopes.convert(node);
     for (const ValueInfoProto &output : model.graph.outputs)
       addOutput(output);
     if (!builder.errors().empty())
@@ -93,17 +95,6 @@ public:
   }
 
 private:
-  /// A tensor by its name in the model.
-  struct Named {
-    Value value = kNone;
-    Value count = kNone;
-    int axis = 0;
-    bool isLost = false; // to an error, which has been told
-  };
-  /// Functions call each other so deep, and make so many nodes.
-  static constexpr int kMaxDepth = 32, kMaxNodes = 1 << 20;
-  static constexpr size_t kMaxErrors = 10000;
-
   /// Notes which names are a size on their own.
   void nameSizes() {
     for (const ValueInfoProto &input : model.graph.inputs)
@@ -166,15 +157,6 @@ private:
     return tensor;
   }
 
-  /// "[batch, 3]"
-  static std::string textOf(const Sizes &sizes) {
-    std::string text;
-    for (const Size &size : sizes)
-      text += (text.empty() ? "" : ", ") +
-              (size.isKnown() ? std::to_string(size.number) : size.expression);
-    return "[" + text + "]";
-  }
-
   /// `given`, if the model allows it.
   Sizes sizesGiven(const std::optional<Sizes> &known, const Dims &given) {
     Sizes sizes;
@@ -193,10 +175,10 @@ private:
 
   void addInput(const ValueInfoProto &input) {
     // Old models list weights as inputs, too.
-    if (values.contains(input.name))
+    if (scopes.find(input.name))
       return;
     builder.enter(std::string(input.name), "");
-    values[input.name].isLost = true;
+    scopes.define(input.name, {.isLost = true});
     if (!input.isTensor)
       return builder.fail(ErrorCode::UnsupportedDType,
                           "an input that is no tensor");
@@ -217,192 +199,15 @@ private:
         builder.input(std::string(input.name), dtype, std::move(shape));
     if (bound)
       builder.bind(value, std::move(*bound));
-    values[input.name] = {.value = value, .isLost = builder.failed()};
+    scopes.define(input.name, {.value = value, .isLost = builder.failed()});
     result.inputs.push_back({std::string(input.name), value});
   }
 
-  /// Operators that follow one with an error are converted, too, unless they
-  /// need its results: users learn all that is missing.
-  void convert(const NodeProto &node) {
-    if (isStopped)
-      return;
-    builder.enter(std::string(!node.name.empty() || node.outputs.empty()
-                                  ? node.name
-                                  : node.outputs[0]),
-                  std::string(node.opType));
-    if (++converted > kMaxNodes || builder.errors().size() > kMaxErrors)
-      return stop("functions of the model make too many nodes, or it has too "
-                  "many errors");
-    for (const FunctionProto &function : model.functions)
-      if (function.name == node.opType && function.domain == node.domain)
-        return callFunction(node, function);
-    ConvertedNode about{node.domain, node.opType, versionOf(*sets, node.domain),
-                        builder.operationCount()};
-    if (node.opType == "If" && canonicalDomain(node.domain) == kOnnxDomain)
-      convertIf(node);
-    else
-      convertOperator(node, about.opset);
-    about.operations = builder.operationCount() - about.firstOperation;
-    about.hasFailed = builder.failed();
-    about.isAbandoned = builder.isAbandoned();
-    if (options.nodes)
-      options.nodes->push_back(about);
-    if (builder.failed())
-      for (std::string_view output : node.outputs)
-        values[output] = {.isLost = true};
-  }
-
-  void convertOperator(const NodeProto &node, int64_t opset) {
-    const OpConversion *conversion =
-        findConversion(node.domain, node.opType, opset);
-    if (!conversion)
-      return builder.fail(ErrorCode::UnsupportedOp,
-                          "this operator is not converted");
-    Values operands;
-    for (std::string_view name : node.inputs)
-      operands.push_back(name.empty() ? kNone : find(name));
-    if (builder.failed())
-      return;
-    NodeContext context(builder, node, *conversion, opset, std::move(operands));
-    conversion->convert(context);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty())
-        continue;
-      if (context.results()[i] == kNone && !builder.failed())
-        context.refuse("result \"" + std::string(node.outputs[i]) +
-                       "\" is not converted");
-      values[node.outputs[i]] = {context.results()[i], context.countOf(i),
-                                 context.countAxis(i)};
-    }
-  }
-
-  /// Converts no further node.
-  void stop(std::string why) {
-    builder.fail(ErrorCode::TooLarge, std::move(why));
-    isStopped = true;
-  }
-
-  /// The nodes of a function in place of one that calls it.
-  void callFunction(const NodeProto &node, const FunctionProto &function) {
-    if (++depth > kMaxDepth)
-      return stop("functions call each other too deep");
-    std::map<std::string_view, Named> inside;
-    for (size_t i = 0; i < function.inputs.size(); ++i)
-      if (i < node.inputs.size() && !node.inputs[i].empty()) {
-        inside[function.inputs[i]] = lookUp(node.inputs[i]);
-      } else {
-        inside[function.inputs[i]] = {};
-      }
-    std::swap(values, inside);
-    const auto *outer = std::exchange(
-        sets, function.operatorSets.empty() ? sets : &function.operatorSets);
-    for (const NodeProto &inner : function.nodes)
-      convert(*withAttributesOf(node, function, inner));
-    std::swap(values, inside);
-    sets = outer;
-    --depth;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty() || isStopped)
-        continue;
-      auto found = i < function.outputs.size()
-                       ? inside.find(function.outputs[i])
-                       : inside.end();
-      if (found == inside.end())
-        return builder.fail(ErrorCode::UnknownTensor,
-                            "the function has no result " + std::to_string(i));
-      values[node.outputs[i]] = found->second;
-    }
-  }
-
-  /// `inner` with what its attributes refer to. One that the caller leaves out,
-  /// and that has no default, is left out.
-  const NodeProto *withAttributesOf(const NodeProto &node,
-                                    const FunctionProto &function,
-                                    const NodeProto &inner) {
-    auto refers = [](const AttributeProto &a) { return !a.reference.empty(); };
-    if (std::ranges::none_of(inner.attributes, refers))
-      return &inner;
-    NodeProto &copy = result.nodes.emplace_back(inner);
-    std::vector<AttributeProto> attributes;
-    for (AttributeProto &attribute : copy.attributes) {
-      if (!refers(attribute)) {
-        attributes.push_back(std::move(attribute));
-        continue;
-      }
-      for (const auto *list : {&node.attributes, &function.defaults}) {
-        auto found = std::ranges::find(*list, attribute.reference,
-                                       &AttributeProto::name);
-        if (found == list->end())
-          continue;
-        std::string_view name = attribute.name;
-        attributes.push_back(*found);
-        attributes.back().name = name;
-        break;
-      }
-    }
-    copy.attributes = std::move(attributes);
-    return &copy;
-  }
-
-  /// The branch that a known condition takes becomes part of the graph.
-  void convertIf(const NodeProto &node) {
-    const reference::Tensor *condition =
-        node.inputs.empty() ? nullptr : builder.known(find(node.inputs[0]));
-    if (builder.failed())
-      return;
-    if (!condition || condition->numElements() != 1)
-      return builder.fail(ErrorCode::UnsupportedForm,
-                          "the condition is not known when the model is read");
-    std::string_view name =
-        condition->at(0) != 0 ? "then_branch" : "else_branch";
-    for (const AttributeProto &attribute : node.attributes) {
-      if (attribute.name != name || attribute.graphs.empty())
-        continue;
-      const GraphProto &branch = attribute.graphs[0];
-      addWeights(branch);
-      for (const NodeProto &inner : branch.nodes)
-        convert(inner);
-      builder.enter(std::string(node.name), std::string(node.opType));
-      for (size_t i = 0; i < node.outputs.size() && !isStopped; ++i)
-        if (i < branch.outputs.size())
-          values[node.outputs[i]] = {find(branch.outputs[i].name)};
-    }
-  }
-
-  void addWeights(const GraphProto &graph) {
-    for (const TensorProto &tensor : graph.initializers) {
-      builder.enter(std::string(tensor.name), "");
-      Value value = builder.weight(tensor);
-      values[tensor.name] = {.value = value, .isLost = builder.failed()};
-    }
-  }
-
-  const Named &lookUp(std::string_view name) {
-    auto [found, isNew] = values.try_emplace(name);
-    if (isNew) {
-      builder.fail(ErrorCode::UnknownTensor,
-                   "nothing gives \"" + std::string(name) + "\"");
-      found->second.isLost = true;
-    } else if (found->second.isLost) {
-      builder.abandon();
-    }
-    return found->second;
-  }
-
-  Value find(std::string_view name) {
-    const Named &named = lookUp(name);
-    if (named.count != kNone)
-      builder.fail(ErrorCode::UnsupportedForm,
-                   "\"" + std::string(name) +
-                       "\" has as many entries as the data says");
-    return named.value;
-  }
-
   void addOutput(const ValueInfoProto &output) {
-    if (isStopped)
+    if (scopes.isStopped())
       return;
     builder.enter(std::string(output.name), "");
-    Named named = lookUp(output.name);
+    Named named = scopes.named(output.name);
     if (builder.failed())
       return;
     // Inputs, constants and what is a result already are copied.
@@ -438,14 +243,11 @@ private:
 
   const ModelProto &model;
   const ImportOptions &options;
-  const std::vector<OperatorSet> *sets = nullptr; // of what is converted
-  int depth = 0, converted = 0;
-  bool isStopped = false;
   std::set<std::string, std::less<>> dimNames;
-  Builder builder;
-  std::map<std::string_view, Named> values;
   std::vector<Value> outputs;
   Imported result;
+  Builder builder;
+  Scopes scopes;
 };
 
 } // namespace

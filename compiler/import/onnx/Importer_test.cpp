@@ -40,7 +40,7 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
   node.name = "first";
   Error error = failureOf(modelOf(node));
   EXPECT_EQ(error.code, ErrorCode::UnsupportedOp);
-  EXPECT_EQ(error.opKind, "Nonsense");
+  EXPECT_EQ(error.opKind, "Nonsense (ai.onnx 17)");
   EXPECT_EQ(error.opName, "first");
 
   node.opType = "Relu";
@@ -87,10 +87,10 @@ TEST(OnnxImporter, ErrorsOfAllNodesAreTold) {
   const std::vector<Error> &errors = imported.errors();
   ASSERT_EQ(errors.size(), 3u) << str(errors);
   EXPECT_EQ(errors[0].code, ErrorCode::UnsupportedDType);
-  EXPECT_EQ(errors[1].opKind, "Foo");
+  EXPECT_EQ(errors[1].opKind, "Foo (ai.onnx 17)");
   EXPECT_EQ(errors[1].opName, "a");
   EXPECT_EQ(errors[1].message, "this operator is not converted (and of \"c\")");
-  EXPECT_EQ(errors[2].opKind, "Bar");
+  EXPECT_EQ(errors[2].opKind, "Bar (ai.onnx 17)");
   ModelSummary summary = summarize(model, nodes, nullptr);
   using Operator = ModelSummary::Operator;
   EXPECT_EQ(summary.sum(&Operator::nodes), 7);

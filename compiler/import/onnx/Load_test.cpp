@@ -81,6 +81,16 @@ TEST_F(OnnxFile, HasNamesSizesAndWeights) {
   EXPECT_EQ(wrong.errors().front().code, ErrorCode::ShapeMismatch);
 }
 
+TEST_F(OnnxFile, ErrorsNameFileNodeAndVersion) {
+  std::string bytes = addWeightModel();
+  bytes.replace(bytes.find("Add"), 3, "Odd");
+  auto model = load(bytes);
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.errors().front().str(),
+            "E2001 Odd (ai.onnx 17) \"y\": " + folder +
+                "/model.onnx: this operator is not converted");
+}
+
 TEST_F(OnnxFile, WeightsMayBeInOtherFiles) {
   std::string data(4, 'x');
   data.append(reinterpret_cast<const char *>(kWeight.data()), 12);

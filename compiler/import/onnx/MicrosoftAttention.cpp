@@ -30,7 +30,7 @@ static void addKeyMask(NodeContext &n, Value mask, float hidden, Value keys,
   DType type = n.type(keys);
   Value seen;
   if (dims.size() == 1) {
-    int64_t batch = n.shape(keys)[0];
+    int64_t batch = n.dim(keys, 0);
     if (batch < 0 || (dims[0] != batch && dims[0] != 2 * batch))
       return n.refuse(
           "a mask of rank 1 that is not one length, or an end and a "
@@ -220,7 +220,7 @@ static Value atPositions(NodeContext &n, Value table, Value positions) {
 static Value stepsOf(NodeContext &n, Value heads) {
   Value all = n.indexAlong(heads, 2);
   return n.reshape(n.slice(n.slice(n.slice(all, 0, 0, 1), 1, 0, 1), 3, 0, 1),
-                   {1, n.shape(heads)[2]});
+                   {1, n.dim(heads, 2)});
 }
 
 /// Operands X, positions, cosines, sines. One position is that of the first
@@ -274,13 +274,13 @@ public:
     if (n.failed())
       return;
     last = n.op("Add", {n.cast(n.in(5), DType::s64), n.scalar(1, DType::s64)});
-    last = n.reshape(last, {n.shape(q)[0]});
+    last = n.reshape(last, {n.dim(q, 0)});
     Value zero = n.scalar(0, DType::s64);
     before = n.op("Maximum", {n.op("Subtract", {last, sizeOf(n, q, 2)}), zero});
     for (size_t i : {3, 4})
       if (n.in(i) != kNone && n.rank(n.in(i)) != 4)
         return n.refuse("a past of other than 4 dims");
-    if (n.in(3) == kNone || n.shape(n.in(3))[2] == 0)
+    if (n.in(3) == kNone || n.dim(n.in(3), 2) == 0)
       before = n.op("Multiply", {before, zero});
     if (n.integer("do_rotary", 0))
       rotate();

@@ -61,12 +61,12 @@ static void flatten(NodeContext &n) {
     axis = n.axisOf(axis, static_cast<int>(rank));
   // Unknown sizes on one side are what the elements leave.
   auto product = [&](int64_t from, int64_t to) {
-    int64_t result = 1;
-    for (int64_t i = from; i < to; ++i) {
-      if (dims[i] == graph::kUnknownDim)
-        return graph::kUnknownDim;
-      result *= dims[i];
-    }
+    Dims part(dims.begin() + from, dims.begin() + to);
+    if (std::ranges::count(part, graph::kUnknownDim))
+      return graph::kUnknownDim;
+    int64_t result = reference::elementCount(part);
+    if (result < 0 && !n.failed()) // beside a size of 0
+      n.refuse("sizes whose product is too large");
     return result;
   };
   n.out(0, n.reshape(n.in(0), {product(0, axis), product(axis, rank)}));

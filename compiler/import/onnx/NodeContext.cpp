@@ -5,12 +5,12 @@
 
 namespace tenon::onnx {
 
-NodeContext::NodeContext(Builder &builder, const NodeProto &node,
-                         const OpConversion &conversion, int64_t opset,
-                         Values operands)
-    : builder(builder), node(node), row(conversion), version(opset),
-      operands(std::move(operands)), outs(node.outputs.size(), kNone),
-      counts(node.outputs.size(), kNone), countAxes(node.outputs.size(), 0) {}
+NodeContext::NodeContext(Builder &builder, Subgraphs &subgraphs,
+                         const NodeProto &node, const OpConversion &conversion,
+                         int64_t opset, Values operands)
+    : builder(builder), subgraphs(subgraphs), node(node), row(conversion),
+      version(opset), operands(std::move(operands)), outs(node.outputs.size()) {
+}
 
 Value NodeContext::in(size_t i) const {
   return i < operands.size() ? operands[i] : kNone;
@@ -20,17 +20,9 @@ bool NodeContext::wants(size_t i) const {
   return i < node.outputs.size() && !node.outputs[i].empty();
 }
 
-void NodeContext::out(size_t i, Value value) {
+void NodeContext::outNamed(size_t i, Named named) {
   if (i < outs.size())
-    outs[i] = value;
-}
-
-void NodeContext::outCounted(size_t i, Value value, Value count, int axis) {
-  if (i >= outs.size())
-    return;
-  outs[i] = value;
-  counts[i] = count;
-  countAxes[i] = axis;
+    outs[i] = named;
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,6 +63,15 @@ NodeContext::numbers(std::string_view name) const {
   return attribute ? std::optional(attribute->floats) : std::nullopt;
 }
 
+const GraphProto *NodeContext::graph(std::string_view name) {
+  const AttributeProto *attribute = find(name);
+  if (attribute && !attribute->graphs.empty())
+    return attribute->graphs.data();
+  fail(ErrorCode::MissingAttr,
+       "attribute \"" + std::string(name) + "\" has no graph");
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -81,6 +82,17 @@ Dims NodeContext::shape(Value value) {
     return *tensor.shape;
   refuse("the rank of an operand is not known");
   return {};
+}
+
+int64_t NodeContext::dim(Value value, size_t i) {
+  Dims dims = shape(value);
+  if (i < dims.size())
+    return dims[i];
+  if (!failed())
+    builder.fail(ErrorCode::BadRank, "dim " + std::to_string(i) +
+                                         " of a tensor of rank " +
+                                         std::to_string(dims.size()));
+  return 0;
 }
 
 Dims NodeContext::knownShape(Value value) {
@@ -157,6 +169,18 @@ Value NodeContext::scalar(double value, DType dtype) {
   reference::setDType(tensor, dtype);
   reference::roundToDType(tensor);
   return builder.constant(std::move(tensor));
+}
+
+std::optional<reference::Tensor> NodeContext::table(DType dtype, Dims dims) {
+  static constexpr int64_t kMost = int64_t{1} << 24; // elements
+  int64_t count = reference::elementCount(dims);
+  if (count >= 0 && count <= kMost && !failed())
+    return reference::zeros(dtype, std::move(dims));
+  if (!failed())
+    builder.fail(ErrorCode::TooLarge,
+                 "needs a table of more than " + std::to_string(kMost) +
+                     " elements that is made when the model is read");
+  return std::nullopt;
 }
 
 Value NodeContext::integersConstant(const Dims &values) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "compiler/import/onnx/Builder.h"
+#include "compiler/import/onnx/ControlFlow.h"
 
 #include <string>
 
@@ -23,7 +23,7 @@ class NodeContext {
 public:
   /// `operands` has kNone for operands that are left out. `opset` is the
   /// version of the operator set of the node's domain.
-  NodeContext(Builder &builder, const NodeProto &node,
+  NodeContext(Builder &builder, Subgraphs &subgraphs, const NodeProto &node,
               const OpConversion &conversion, int64_t opset, Values operands);
 
   // The node.
@@ -38,11 +38,12 @@ public:
   bool wants(size_t i) const;
   /// Sets result `i`. With `count`, it has an entry for as many of its entries
   /// along `axis` as that scalar says.
-  void out(size_t i, Value value);
-  void outCounted(size_t i, Value value, Value count, int axis);
-  const Values &results() const { return outs; }
-  Value countOf(size_t i) const { return counts[i]; }
-  int countAxis(size_t i) const { return countAxes[i]; }
+  void out(size_t i, Value value) { outNamed(i, {value}); }
+  void outCounted(size_t i, Value value, Value count, int axis) {
+    outNamed(i, {value, count, axis});
+  }
+  void outNamed(size_t i, Named named);
+  const std::vector<Named> &results() const { return outs; }
 
   // Attributes.
 
@@ -53,6 +54,12 @@ public:
   std::optional<Dims> integers(std::string_view name) const;
   std::optional<std::vector<float>> numbers(std::string_view name) const;
   const AttributeProto *find(std::string_view name) const;
+  /// The graph that attribute `name` is; null after an error if there is none.
+  const GraphProto *graph(std::string_view name);
+  std::vector<Named> convertGraph(const GraphProto &graph,
+                                  const Values &arguments) {
+    return subgraphs.convert(graph, arguments);
+  }
 
   // Tensors.
 
@@ -62,6 +69,8 @@ public:
   /// The sizes, an unknown one being kUnknownDim. Of unknown rank: an error.
   Dims shape(Value value);
   int rank(Value value) { return static_cast<int>(shape(value).size()); }
+  /// The size of dim `i`; 0 after an error where there is none.
+  int64_t dim(Value value, size_t i);
   /// The sizes where all of them are needed; else an error.
   Dims knownShape(Value value);
   /// `axis` from 0 to `rank` - 1 for a negative one, too; else an error, and 0.
@@ -103,6 +112,9 @@ public:
   Value constant(reference::Tensor tensor) {
     return builder.constant(std::move(tensor));
   }
+  /// Zeros, to be filled and to become a constant; none, after an error, where
+  /// sizes are impossible or too large for that.
+  std::optional<reference::Tensor> table(DType dtype, Dims dims);
   Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
   Value packedWeight(Value weight, DataType type, Dims dims) {
     return builder.packedWeight(weight, type, std::move(dims));
@@ -134,8 +146,11 @@ public:
   Value reduce(std::string_view kind, Value value, Dims axes, bool keep);
 
   /// Records an error.
-  void refuse(std::string why) {
-    builder.fail(ErrorCode::UnsupportedForm, std::move(why));
+  void refuse(std::string why, std::string hint = {}) {
+    fail(ErrorCode::UnsupportedForm, std::move(why), std::move(hint));
+  }
+  void fail(ErrorCode code, std::string why, std::string hint = {}) {
+    builder.fail(code, std::move(why), std::move(hint));
   }
   bool failed() const { return builder.failed(); }
 
@@ -147,11 +162,12 @@ public:
 
 private:
   Builder &builder;
+  Subgraphs &subgraphs;
   const NodeProto &node;
   const OpConversion &row;
   int64_t version;
-  Values operands, outs, counts;
-  std::vector<int> countAxes;
+  Values operands;
+  std::vector<Named> outs;
 };
 
 } // namespace tenon::onnx

@@ -11,13 +11,14 @@ namespace tenon::onnx {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// The product of sizes from `from` on, before `to`.
+/// The product of sizes from `from` on, before `to`; neither a number nor an
+/// expression if it is too large.
 static Size product(const Sizes &sizes, int64_t from, int64_t to) {
-  int64_t number = 1;
+  Dims known;
   std::string expression;
   for (int64_t i = from; i < to; ++i) {
     if (sizes[i].isKnown()) {
-      number *= sizes[i].number;
+      known.push_back(sizes[i].number);
       continue;
     }
     if (sizes[i].expression.empty())
@@ -25,6 +26,9 @@ static Size product(const Sizes &sizes, int64_t from, int64_t to) {
     expression +=
         (expression.empty() ? "(" : " * (") + sizes[i].expression + ")";
   }
+  int64_t number = reference::elementCount(known);
+  if (number < 0)
+    return {};
   if (expression.empty())
     return {number, ""};
   if (number != 1)
@@ -85,7 +89,8 @@ static Value invStdDev(NodeContext &n, Value variance, float epsilon) {
 }
 
 static Value zeros(NodeContext &n, Dims shape) {
-  return n.constant(reference::zeros(DType::f32, std::move(shape)));
+  return n.op("Expand", {n.scalar(0, DType::f32)},
+              {{"shape", std::move(shape)}});
 }
 
 /// Mean and 1 / sqrt(variance + epsilon) keep normalised dims with size 1.

@@ -219,7 +219,7 @@ static void affineGrid(NodeContext &n) {
   reference::roundToDType(grid);
   Value places = n.cast(n.constant(std::move(grid)), n.type(theta));
   Value result = n.op("MatMul", {places, theta}, {{"transpose_b", true}});
-  Dims shape{n.shape(theta)[0]};
+  Dims shape{n.dim(theta, 0)};
   shape.insert(shape.end(), sizes.begin(), sizes.end());
   shape.push_back(rank);
   n.out(0, n.reshape(result, shape));

@@ -92,10 +92,12 @@ static void range(NodeContext &n) {
   if (n.failed())
     return;
   double count = std::max(std::ceil((limit - start) / delta), 0.0);
-  if (!(count <= static_cast<double>(1 << 28)))
+  if (!(count <= 0x1p62))
     return n.refuse("a range that does not end");
-  reference::Tensor result =
-      reference::zeros(n.type(n.in(0)), {static_cast<int64_t>(count)});
+  auto numbers = n.table(n.type(n.in(0)), {static_cast<int64_t>(count)});
+  if (!numbers)
+    return;
+  reference::Tensor &result = *numbers;
   for (int64_t i = 0; i < result.numElements(); ++i) {
     double value = start + static_cast<double>(i) * delta;
     if (result.isS64())
@@ -133,8 +135,8 @@ static void oneHot(NodeContext &n) {
   indices = n.unsqueeze(indices, {axis});
   Dims line(dims.size() + 1, 1);
   line[axis] = depth;
-  Value places =
-      n.indexAlong(n.constant(reference::zeros(DType::u8, line)), axis);
+  Value places = n.indexAlong(
+      n.op("Expand", {n.scalar(0, DType::u8)}, {{"shape", line}}), axis);
   Value isOn = n.equal(indices, places);
   auto choice = [&](int64_t i) {
     Value one =

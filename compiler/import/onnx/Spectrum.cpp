@@ -23,8 +23,10 @@ struct Transform {
 
   /// cos or sin of 2 pi i k / length, in row i and column k.
   Value matrix(NodeContext &n, double (*function)(double), DType dtype) const {
-    reference::Tensor result =
-        reference::zeros(DType::f32, {length, frequencies()});
+    auto table = n.table(DType::f32, {length, frequencies()});
+    if (!table)
+      return kNone;
+    reference::Tensor &result = *table;
     for (int64_t i = 0; i < length; ++i)
       for (int64_t k = 0; k < frequencies(); ++k) {
         auto turn =
@@ -175,10 +177,12 @@ static void stft(NodeContext &n) {
       length > kMaxLength)
     return n.refuse("a signal of this shape");
   int64_t frames = 1 + (dims[1] - length) / step;
-  reference::Tensor places = reference::zeros(DType::s64, {frames, length});
+  auto places = n.table(DType::s64, {frames, length});
+  if (!places)
+    return;
   for (int64_t i = 0; i < frames * length; ++i)
-    places.integers[i] = i / length * step + i % length;
-  x = n.op("Gather", {x, n.constant(std::move(places))},
+    places->integers[i] = i / length * step + i % length;
+  x = n.op("Gather", {x, n.constant(std::move(*places))},
            {{"axis", int64_t{1}}}); // N, frames, length, 1 or 2
   if (window != kNone)
     x = n.op("Multiply", {x, n.unsqueeze(window, {1})});
@@ -194,11 +198,12 @@ static void window(NodeContext &n, double a, double b, double c) {
   DType dtype = n.dtypeOf(type);
   if (n.failed())
     return;
-  if (size < 0 || size > (1 << 28))
-    return n.refuse("impossible sizes");
+  auto table = n.table(DType::f32, {size});
+  if (!table)
+    return;
+  reference::Tensor &result = *table;
   double period = n.integer("periodic", 1) ? static_cast<double>(size)
                                            : static_cast<double>(size - 1);
-  reference::Tensor result = reference::zeros(DType::f32, {size});
   for (int64_t i = 0; i < size; ++i) {
     double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
     result.data[i] = a + b * std::cos(angle) + c * std::cos(2 * angle);
@@ -244,7 +249,10 @@ static void melWeights(NodeContext &n) {
         static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
   int64_t frequencies = length / 2 + 1;
-  reference::Tensor result = reference::zeros(DType::f32, {frequencies, bins});
+  auto table = n.table(DType::f32, {frequencies, bins});
+  if (!table)
+    return;
+  reference::Tensor &result = *table;
   for (int64_t i = 0; i < bins; ++i) {
     int64_t left = edges[i], top = edges[i + 1], right = edges[i + 2];
     for (int64_t k = left; k < std::min(std::max(right, top + 1), frequencies);

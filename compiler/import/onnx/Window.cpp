@@ -50,7 +50,8 @@ static void dropWindowsOnPads(NodeContext &n, graph::AttrMap &attrs) {
     int64_t most = int64_t{1} << 40;
     if (size == graph::kUnknownDim || strides[i] < 1 || strides[i] > most ||
         kernel[i] > (1 << 20) || dilations[i] > (1 << 20) || size > most ||
-        std::abs(begins[i]) > most || std::abs(ends[i]) > most)
+        begins[i] < -most || begins[i] > most || ends[i] < -most ||
+        ends[i] > most)
       continue;
     int64_t window = dilations[i] * (kernel[i] - 1) + 1;
     int64_t room = size + begins[i] + ends[i] - window;
@@ -96,9 +97,15 @@ static Value indicesInTensor(NodeContext &n, Value indices) {
   Dims dims = n.knownShape(n.in(0));
   if (n.failed())
     return kNone;
-  int64_t image = 1;
-  for (size_t i = 2; i < dims.size(); ++i)
-    image *= dims[i];
+  // Beside a batch of 0 there may be sizes without a product.
+  Dims channels(dims.begin() + 1, dims.end()),
+      spatial(dims.begin() + 2, dims.end());
+  int64_t sample = reference::elementCount(channels),
+          image = reference::elementCount(spatial);
+  if (sample < 0 || image < 0) {
+    n.refuse("sizes whose product is too large");
+    return kNone;
+  }
   if (n.integer("storage_order", 0)) {
     if (dims.size() != 4) {
       n.refuse("indices column by column of other than two spatial dims");
@@ -115,7 +122,7 @@ static Value indicesInTensor(NodeContext &n, Value indices) {
     Value size = n.scalar(static_cast<double>(factor), DType::s64);
     return n.op("Multiply", {n.indexAlong(indices, axis), size});
   };
-  Value before = n.op("Add", {times(0, dims[1] * image), times(1, image)});
+  Value before = n.op("Add", {times(0, sample), times(1, image)});
   return n.op("Add", {indices, before});
 }
 

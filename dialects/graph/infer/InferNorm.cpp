@@ -38,8 +38,10 @@ void batchNormInference(RuleContext &ctx) {
 }
 
 void batchNormTraining(RuleContext &ctx) {
-  if (ctx.inputs.size() == 4)
-    return ctx.error(ErrorCode::OperandCount, "has gamma but no beta",
+  if (ctx.hasInput(3) != ctx.hasInput(4))
+    return ctx.error(ErrorCode::OperandCount,
+                     ctx.hasInput(3) ? "has gamma but no beta"
+                                     : "has beta but no gamma",
                      "gamma and beta come both or not at all");
   std::optional<Dims> vector = channelVector(ctx);
   if (!vector)
@@ -51,10 +53,12 @@ void batchNormTraining(RuleContext &ctx) {
 }
 
 void batchNormBackward(RuleContext &ctx) {
-  if (ctx.outputs.size() == 2)
-    return ctx.error(ErrorCode::OperandCount, "has diff_gamma but no diff_beta",
+  if (ctx.hasOutput(1) != ctx.hasOutput(2))
+    return ctx.error(ErrorCode::OperandCount,
+                     ctx.hasOutput(1) ? "has diff_gamma but no diff_beta"
+                                      : "has diff_beta but no diff_gamma",
                      "diff_gamma and diff_beta come both or not at all");
-  if (ctx.outputs.size() == 3 && ctx.inputs.size() < 5)
+  if (ctx.hasOutput(1) && !ctx.hasInput(4))
     ctx.error(ErrorCode::OperandCount, "has diff_gamma but no operand gamma",
               "the form with three results needs five operands");
   std::optional<Dims> vector = channelVector(ctx);
@@ -74,13 +78,13 @@ void batchNormBackward(RuleContext &ctx) {
 /// keep_stats and use_affine against the numbers of values.
 void checkNormForm(RuleContext &ctx) {
   bool keepStats = ctx.boolAttr("keep_stats");
-  if (keepStats != (ctx.outputs.size() == 3))
+  if (keepStats != ctx.hasOutput(1) || keepStats != ctx.hasOutput(2))
     ctx.error(ErrorCode::OperandCount,
               cat("has ", ctx.outputs.size(), " results with keep_stats=",
                   keepStats, ", needed are ", keepStats ? 3 : 1),
               keepStats ? "keep_stats=false gives dst only"
                         : "mean and variance need keep_stats=true");
-  if (ctx.boolAttr("use_affine") && ctx.inputs.size() < 3)
+  if (ctx.boolAttr("use_affine") && !(ctx.hasInput(1) && ctx.hasInput(2)))
     ctx.error(ErrorCode::OperandCount,
               "has no gamma and beta with use_affine=true",
               "pass them, or set use_affine=false");
@@ -163,11 +167,11 @@ void layerNorm(RuleContext &ctx) {
 
 void layerNormBackward(RuleContext &ctx) {
   bool affine = ctx.boolAttr("use_affine");
-  if (affine != (ctx.outputs.size() == 3))
+  if (affine != ctx.hasOutput(1) || affine != ctx.hasOutput(2))
     ctx.error(ErrorCode::OperandCount, cat("has ", ctx.outputs.size(),
                                            " results with use_affine=", affine,
                                            ", needed are ", affine ? 3 : 1));
-  if (affine && ctx.inputs.size() < 5)
+  if (affine && !ctx.hasInput(4))
     ctx.error(ErrorCode::OperandCount, "has no gamma with use_affine=true",
               "pass it as operand 4, or set use_affine=false");
   std::optional<NormSplit> split = splitAtNormAxis(ctx);
