@@ -112,7 +112,8 @@ def elements(np, kind, shape, length=0):
 
 def enliven(path, made):
     """Writes the model with random weights where it has nodes that make equal
-    ones, as those have that onnx keeps small; the path of the model to use.
+    ones, as models have that the package onnx keeps small, and without softmax
+    at the end; the path of the model to use.
     """
     import numpy as np
     import onnx
@@ -145,6 +146,13 @@ def enliven(path, made):
                 weights = np.abs(weights) if is_factor else weights
             graph.initializer.append(
                 onnx.numpy_helper.from_array(weights, name))
+    # Scores of such weights are 0 and 1: what they are made of tells more.
+    last = graph.node[-1]
+    if last.op_type == "Softmax":
+        del graph.output[:]
+        graph.output.append(onnx.helper.make_tensor_value_info(
+            last.input[0], onnx.TensorProto.FLOAT, None))
+        graph.node.remove(last)
     onnx.save(model, str(made))
     return made
 
