@@ -109,6 +109,7 @@ private:
     // Some exporters write -1 for a size that is not known.
     if (dim.value && *dim.value != -1)
       return {*dim.value, ""};
+    // A "?" is no name either: dims that have it may differ.
     if (!isSizeName(dim.name))
       return {graph::kUnknownDim,
               sizeName(std::string(input.name) + "_" + std::to_string(i))};

@@ -185,16 +185,6 @@ TEST(OnnxSizes, FlattensForOldSoftmax) {
   }
 }
 
-/// Some exporters call every dim that is not known "?".
-TEST(OnnxSizes, SignsAreNoNames) {
-  ModelProto model = modelOf(nodeOf("Relu", {"x"}));
-  model.graph.inputs = {named("x", DataType::f32, {"?", "3", "?"})};
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  EXPECT_EQ(imported->graph.tensor(*imported->inputs[0].id).sizes,
-            (std::vector<std::string>{"x_0", "3", "x_2"}));
-}
-
 /// A table that is cut to as many rows as there are tokens.
 TEST(OnnxSizes, SlicesUpToASize) {
   ModelProto model = modelOf(nodeOf("Slice", {"table", "from", "n", "axis"}));
