@@ -3,10 +3,12 @@
 #include "compiler/driver/Phases.h"
 #include "tools/tenon/Progress.h"
 
+#include <filesystem>
+
 namespace tenon::cli {
 
 BusyCompiling::BusyCompiling(const std::string &what)
-    : busy("compiling " + what) {
+    : busy("compiling " + std::filesystem::path(what).filename().string()) {
   setPhaseListener([this](std::string_view phase) {
     busy.now("phase " + std::string(phase));
   });

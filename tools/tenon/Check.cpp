@@ -319,8 +319,9 @@ int CheckCommand::run() {
   children.inProcess = args.inProcess;
   if (showsProgress())
     children.waiting = [&](const std::string &note) {
+      std::filesystem::path path = runs[static_cast<size_t>(done)].path;
       progress.show(done, static_cast<int64_t>(runs.size()),
-                    runs[static_cast<size_t>(done)].path + ": " + note);
+                    path.filename().string() + ": " + note);
     };
   runInChildren(
       runs.size(), children,

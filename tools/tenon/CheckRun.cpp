@@ -169,7 +169,7 @@ Compiled *Checker::compileFor(const std::string &schedule) {
   compiled.reset();
   note("compiling," + flags);
   setPhaseListener([&](std::string_view phase) {
-    note("compiling," + flags + ", phase " + std::string(phase));
+    note("compiling, phase " + std::string(phase) + "," + flags);
   });
   Options options = settings.options;
   options.schedule = schedule;

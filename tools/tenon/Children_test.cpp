@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <unistd.h>
 
@@ -21,6 +23,27 @@ std::map<size_t, ChildResult> runAll(size_t count, const ChildOptions &options,
   });
   EXPECT_EQ(results.size(), count);
   return results;
+}
+
+// What children note is heard while they work.
+TEST(Children, WaitingHearsNotes) {
+  ChildOptions options;
+  std::string heard;
+  std::string release = testing::TempDir() + "/children_release";
+  std::remove(release.c_str());
+  options.waiting = [&](const std::string &note) {
+    heard = note;
+    if (note == "busy")
+      std::ofstream(release) << "go";
+  };
+  auto results = runAll(1, options, [&](size_t, const Note &note) {
+    note("busy");
+    while (!std::ifstream(release))
+      usleep(1000);
+    return std::string("done");
+  });
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(heard, "busy");
 }
 
 TEST(Children, EveryResultArrivesOnce) {

@@ -16,6 +16,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 namespace tenon::cli {
 
@@ -383,7 +384,7 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options) {
   ModelSummary own;
   if (!options.summary)
     options.summary = &own;
-  Busy busy("reading " + path);
+  Busy busy("reading " + std::filesystem::path(path).filename().string());
   auto model = readModel(path, options);
   if (model)
     return model;
@@ -393,10 +394,11 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options) {
     if (input.isOpen && !options.shapes.contains(input.name))
       shapes += (shapes.empty() ? "" : "+") + input.name + ":SHAPE";
   std::vector<Error> errors = model.errors();
-  auto isForm = [](const Error &error) {
-    return error.code == ErrorCode::UnsupportedForm && error.hint.empty();
+  auto lacksSize = [](const Error &error) {
+    return error.code == ErrorCode::UnsupportedForm && error.hint.empty() &&
+           error.message.find("known") != error.message.npos;
   };
-  if (auto found = std::ranges::find_if(errors, isForm);
+  if (auto found = std::ranges::find_if(errors, lacksSize);
       found != errors.end() && !shapes.empty())
     found->hint = "known sizes may help, --in-shapes=" + shapes;
   return errors;

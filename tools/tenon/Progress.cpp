@@ -22,8 +22,11 @@ bool showsProgress() {
          std::string_view(terminal) != "dumb";
 }
 
+/// A line of its own on most terminals, with the time behind it.
+static constexpr size_t kLongest = 68;
+
 static void writeLine(const std::string &text) {
-  std::fprintf(stderr, "\r\033[K%.100s", text.c_str());
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
   std::fflush(stderr);
 }
 
@@ -37,7 +40,7 @@ void Progress::show(int64_t done, int64_t total, const std::string &what) {
   isShown = true;
   std::string count =
       "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
-  writeLine((total > 1 ? count : "") + what + ", " +
+  writeLine((total > 1 ? count : "") + what.substr(0, kLongest) + ", " +
             std::to_string(static_cast<int64_t>(now - start)) + " s");
 }
 
@@ -77,7 +80,8 @@ void Busy::run(double delay) {
   while (!changed.wait_for(lock, Seconds(isShown ? kTick : delay),
                            [this] { return isDone; })) {
     isShown = true;
-    writeLine(what + (part.empty() ? "" : ": ") + part + ", " +
+    std::string text = what + (part.empty() ? "" : ": ") + part;
+    writeLine(text.substr(0, kLongest) + ", " +
               std::to_string(static_cast<int64_t>(secondsNow() - start)) +
               " s");
   }

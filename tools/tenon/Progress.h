@@ -58,7 +58,7 @@ private:
   std::thread thread; // none without a terminal
 };
 
-/// Busy with compiling `what`; the parts are the phases.
+/// Busy with compiling the file `what`; the parts are the phases.
 class BusyCompiling {
 public:
   explicit BusyCompiling(const std::string &what);

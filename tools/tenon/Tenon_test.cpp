@@ -128,6 +128,9 @@ TEST(Check, UnsupportedIsGrouped) {
   EXPECT_RESULT(result, 2, "0 passed, 0 failed, 1 unsupported");
   EXPECT_RESULT(result, 2, "E2001 Wildcard: 1 run");
   EXPECT_RESULT(tenon("run " + model), 2, "Wildcard \"op0\"");
+  writeTo(model, chainOf({"Wildcard", "ReLU", "Wildcard"}));
+  EXPECT_RESULT(tenon("inspect " + model), 2,
+                "does not compile: Wildcard \"op0\" and 1 other");
 }
 
 TEST(Check, TimeIsLimited) {

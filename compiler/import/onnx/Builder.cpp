@@ -19,16 +19,30 @@ static constexpr int64_t kMaxEvaluated = int64_t{1} << 26;
 static constexpr size_t kMaxOps = size_t{1} << 19;
 static constexpr int64_t kMaxConstants = int64_t{1} << 27;
 
+std::string textOf(const Sizes &sizes) {
+  std::string text;
+  for (const Size &size : sizes) {
+    text += text.empty() ? "" : ", ";
+    if (size.isKnown())
+      text += std::to_string(size.number);
+    else
+      text += size.expression.empty() ? "?" : size.expression;
+  }
+  return "[" + text + "]";
+}
+
 void Builder::enter(std::string operatorName, std::string opType) {
-  nodeName = std::move(operatorName);
-  nodeType = std::move(opType);
-  failedBefore = failures.size();
-  abandoned = false;
+  entered = {std::move(operatorName), std::move(opType), failures.size(),
+             false};
 }
 
 void Builder::fail(ErrorCode code, std::string message, std::string hint) {
-  failures.push_back(
-      Error{code, std::move(message), nodeType, nodeName, {}, std::move(hint)});
+  failures.push_back(Error{code,
+                           std::move(message),
+                           entered.type,
+                           entered.name,
+                           {},
+                           std::move(hint)});
 }
 
 graph::DType Builder::dtypeOf(DataType type) {
@@ -190,7 +204,7 @@ std::vector<Value> Builder::add(std::string_view kind,
     operands = withIndicesChecked(kind, std::move(operands), attrs);
   graph::Op op;
   op.id = graph.ops.size();
-  op.name = nodeName;
+  op.name = entered.name;
   op.kind = kind;
   op.attrs = std::move(attrs);
   std::vector<graph::LogicalTensor> ins, outs;

@@ -34,6 +34,8 @@ struct Size {
   bool isKnown() const { return number != graph::kUnknownDim; }
 };
 using Sizes = std::vector<Size>;
+/// "[batch, 3, ?]"
+std::string textOf(const Sizes &sizes);
 
 /// Not thread-safe.
 class Builder {
@@ -43,8 +45,18 @@ public:
   /// The element type; if Tenon does not have it, an error, and f32.
   graph::DType dtypeOf(DataType type);
 
-  /// The operator that what follows is for; named by errors.
+  /// The operator that what follows is for, as errors name it, and what was
+  /// wrong before.
+  struct Operator {
+    std::string name, type;
+    size_t failedBefore = 0;
+    bool isAbandoned = false;
+  };
   void enter(std::string operatorName, std::string opType);
+  /// Goes back to an operator that was left for those of a graph in it, whose
+  /// errors are its own.
+  const Operator &current() const { return entered; }
+  void resume(Operator outer) { entered = std::move(outer); }
 
   /// A tensor that the caller gives at each execution. Sizes that are not known
   /// have expressions.
@@ -104,10 +116,12 @@ public:
   void fail(ErrorCode code, std::string message, std::string hint = {});
   /// The operator needs what an earlier error left without a value: nothing is
   /// added for it, and nothing is said.
-  void abandon() { abandoned = true; }
-  bool isAbandoned() const { return abandoned; }
+  void abandon() { entered.isAbandoned = true; }
+  bool isAbandoned() const { return entered.isAbandoned; }
   /// Whether the operator has an error or was abandoned.
-  bool failed() const { return abandoned || failures.size() > failedBefore; }
+  bool failed() const {
+    return entered.isAbandoned || failures.size() > entered.failedBefore;
+  }
   /// Those of all operators.
   const std::vector<Error> &errors() const { return failures; }
   size_t operationCount() const { return graph.ops.size(); }
@@ -170,9 +184,7 @@ private:
   SizeTrials trials;
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
-  size_t failedBefore = 0; // the operator
-  bool abandoned = false;
-  std::string nodeName, nodeType;
+  Operator entered;
   Value lastValue = kNone, guard = kNone;
   int64_t evaluated = 0, constantElements = 0;
 };

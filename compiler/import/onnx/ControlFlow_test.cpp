@@ -47,6 +47,31 @@ TEST(OnnxIf, ChoosesByData) {
   EXPECT_EQ(imported->graph.ops[0].kind, "Subtract");
 }
 
+// Errors in branches are told once each, with those behind the node.
+TEST(OnnxIf, ErrorsInBranchesEndNothingElse) {
+  ModelProto model = ifModel();
+  for (AttributeProto &attribute : model.graph.nodes[0].attributes)
+    attribute.graphs[0].nodes = {node("Foo", {"x"}, {"q"}),
+                                 node("Add", {"q", "one"}, {"r"})};
+  model.graph.nodes.push_back(node("Relu", {"y"}, {"z"}));
+  model.graph.nodes.push_back(node("Bar", {"x"}, {"u"}));
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  ASSERT_EQ(imported.errors().size(), 2u) << str(imported.errors());
+  EXPECT_EQ(imported.errors()[0].opKind, "Foo (ai.onnx 17)");
+  EXPECT_EQ(imported.errors()[1].opKind, "Bar (ai.onnx 17)");
+  // The node has failed with its branch, and what reads it is not reached.
+  std::map<std::string_view, const ConvertedNode *> byType;
+  for (const ConvertedNode &each : nodes)
+    byType[each.opType] = &each;
+  EXPECT_TRUE(byType.at("If")->hasFailed);
+  EXPECT_TRUE(byType.at("Relu")->isAbandoned);
+  EXPECT_TRUE(byType.at("Add")->isAbandoned);
+}
+
 TEST(OnnxIf, RefusesShapesThatDiffer) {
   ModelProto model = ifModel();
   auto &branch = model.graph.nodes[0].attributes[0].graphs[0];

@@ -158,15 +158,6 @@ private:
     return tensor;
   }
 
-  /// "[batch, 3]"
-  static std::string textOf(const Sizes &sizes) {
-    std::string text;
-    for (const Size &size : sizes)
-      text += (text.empty() ? "" : ", ") +
-              (size.isKnown() ? std::to_string(size.number) : size.expression);
-    return "[" + text + "]";
-  }
-
   /// `given`, if the model allows it.
   Sizes sizesGiven(const std::optional<Sizes> &known, const Dims &given) {
     Sizes sizes;

@@ -10,10 +10,10 @@ namespace tenon::onnx {
 /// beside those of the model itself. Some seconds and GB are the most that a
 /// small file takes then.
 static constexpr int kMaxDepth = 32;
-static constexpr size_t kMaxNodes = size_t{1} << 18, kMaxErrors = 10000;
-
 static constexpr const char *kTooDeep =
     "functions and graphs are in each other more than 32 deep";
+static constexpr size_t kMaxNodes = size_t{1} << 18;
+static constexpr size_t kMaxErrors = 10000;
 
 /// The version that `sets` have of `domain`; 1 if they do not name it.
 static int64_t versionOf(const std::vector<OperatorSet> &sets,
@@ -26,9 +26,8 @@ static int64_t versionOf(const std::vector<OperatorSet> &sets,
 }
 
 Scopes::Scopes(const ModelProto &model, Builder &builder,
-               std::deque<NodeProto> &copies,
-               std::vector<ConvertedNode> *visited)
-    : model(model), builder(builder), copies(copies), visited(visited) {
+               std::deque<NodeProto> &copies, std::vector<ConvertedNode> *nodes)
+    : model(model), builder(builder), copies(copies), nodes(nodes) {
   outermost.sets = &model.operatorSets;
 }
 
@@ -37,7 +36,7 @@ class Scopes::Inside {
 public:
   Inside(Scopes &scopes, Scope &inner)
       : scopes(scopes), outer(std::exchange(scopes.scope, &inner)),
-        node(scopes.current), opset(scopes.currentOpset) {
+        node(scopes.builder.current()) {
     ++scopes.depth;
   }
   Inside(const Inside &) = delete;
@@ -45,15 +44,14 @@ public:
   ~Inside() {
     --scopes.depth;
     scopes.scope = outer;
-    if (node)
-      scopes.enter(*node, opset);
   }
+  /// What follows is about the node again that the graph is in.
+  void resumeNode() { scopes.builder.resume(node); }
 
 private:
   Scopes &scopes;
   Scope *outer;
-  const NodeProto *node;
-  int64_t opset;
+  Builder::Operator node;
 };
 
 const Named *Scopes::find(std::string_view name) const {
@@ -65,12 +63,14 @@ const Named *Scopes::find(std::string_view name) const {
 
 Named Scopes::named(std::string_view name) {
   const Named *found = find(name);
-  if (!found)
+  if (!found) {
     builder.fail(ErrorCode::UnknownTensor,
                  "nothing gives \"" + std::string(name) + "\"");
-  else if (found->isLost)
+    return scope->values[name] = {.isLost = true};
+  }
+  if (found->isLost)
     builder.abandon();
-  return found ? *found : Named{.isLost = true};
+  return *found;
 }
 
 Value Scopes::valueOf(std::string_view name) {
@@ -91,8 +91,6 @@ void Scopes::addWeights(const GraphProto &graph) {
 }
 
 void Scopes::enter(const NodeProto &node, int64_t opset) {
-  current = &node;
-  currentOpset = opset;
   std::string domain(node.domain.empty() ? "ai.onnx" : node.domain);
   builder.enter(std::string(!node.name.empty() || node.outputs.empty()
                                 ? node.name
@@ -101,12 +99,13 @@ void Scopes::enter(const NodeProto &node, int64_t opset) {
                     std::to_string(opset) + ")");
 }
 
+/// Converts no further node.
 void Scopes::stop(std::string why, std::string hint) {
   builder.fail(ErrorCode::TooLarge, std::move(why), std::move(hint));
-  stopped = true;
+  hasStopped = true;
 }
 
-/// Counts what is converted, and stops if that is too much.
+/// Counts what is converted, and records an error if that is too much.
 bool Scopes::isTooMuch(size_t more) {
   converted += more;
   if (converted <= kMaxNodes)
@@ -118,12 +117,13 @@ bool Scopes::isTooMuch(size_t more) {
 }
 
 void Scopes::convert(const NodeProto &written) {
-  if (stopped)
+  if (hasStopped)
     return;
   int64_t opset = versionOf(*scope->sets, written.domain);
   enter(written, opset);
-  if (builder.errors().size() >= kMaxErrors)
-    return stop("the model has too many errors");
+  if (builder.errors().size() > kMaxErrors)
+    return stop("the model has more than " + std::to_string(kMaxErrors) +
+                " errors");
   if (depth > 0 && isTooMuch(1))
     return;
   const NodeProto &node = *withAttributesOfCaller(written);
@@ -132,16 +132,22 @@ void Scopes::convert(const NodeProto &written) {
       return callFunction(node, function);
   ConvertedNode about{node.domain, node.opType, opset,
                       builder.operationCount()};
-  if (!builder.failed())
-    convertOperator(node, opset);
-  about.operations = builder.operationCount() - about.firstOperation;
-  about.hasFailed = builder.failed();
-  about.isAbandoned = builder.isAbandoned();
-  if (visited && seen.emplace(scope->caller, &written).second)
-    visited->push_back(about);
+  convertOperator(node, opset);
+  note(written, about);
   if (builder.failed())
     for (std::string_view output : node.outputs)
       define(output, {.isLost = true});
+}
+
+/// Tells what became of a node; of one that loops convert again, the first
+/// time.
+void Scopes::note(const NodeProto &node, ConvertedNode about) {
+  if (!nodes || (scope->outer && !noted.insert(&node).second))
+    return;
+  about.operations = builder.operationCount() - about.firstOperation;
+  about.hasFailed = builder.failed();
+  about.isAbandoned = builder.isAbandoned();
+  nodes->push_back(about);
 }
 
 void Scopes::convertOperator(const NodeProto &node, int64_t opset) {
@@ -171,53 +177,39 @@ void Scopes::convertOperator(const NodeProto &node, int64_t opset) {
 std::vector<Named> Scopes::convert(const GraphProto &graph,
                                    const std::vector<Value> &arguments) {
   std::vector<Named> results(graph.outputs.size());
-  if (builder.failed() || isTooMuch(1 + graph.initializers.size()))
+  if (hasStopped || builder.failed() ||
+      isTooMuch(1 + graph.initializers.size()))
     return results;
   if (depth >= kMaxDepth) {
     stop(kTooDeep);
     return results;
   }
-  size_t errorsBefore = builder.errors().size();
-  {
-    Scope inner{scope, scope->sets, scope->function, scope->caller};
-    Inside inside(*this, inner);
-    convertInside(graph, arguments, results);
-  }
-  // What is in the graph has told its errors. Leaving it forgot them.
-  if (builder.errors().size() > errorsBefore ||
-      std::ranges::any_of(results, &Named::isLost))
-    builder.abandon();
-  return results;
-}
-
-/// The same in the scope of the graph.
-void Scopes::convertInside(const GraphProto &graph,
-                           const std::vector<Value> &arguments,
-                           std::vector<Named> &results) {
-  const NodeProto *node = current;
-  int64_t opset = currentOpset;
+  Scope inner{scope, scope->sets, scope->function, scope->caller};
+  Inside inside(*this, inner);
   addWeights(graph);
   // Old models list weights as inputs, too.
   std::vector<std::string_view> inputs;
   for (const ValueInfoProto &input : graph.inputs)
-    if (!scope->values.contains(input.name))
+    if (!inner.values.contains(input.name))
       inputs.push_back(input.name);
+  inside.resumeNode();
   if (inputs.size() != arguments.size()) {
-    enter(*node, opset);
-    return builder.fail(ErrorCode::OperandCount,
-                        "its graph \"" + std::string(graph.name) + "\" has " +
-                            std::to_string(inputs.size()) + " inputs, not " +
-                            std::to_string(arguments.size()));
+    builder.fail(ErrorCode::OperandCount,
+                 "its graph \"" + std::string(graph.name) + "\" has " +
+                     std::to_string(inputs.size()) + " inputs, not " +
+                     std::to_string(arguments.size()));
+    return results;
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     define(inputs[i], {arguments[i]});
-  size_t errorsBefore = builder.errors().size();
   for (const NodeProto &each : graph.nodes)
     convert(each);
-  enter(*node, opset);
-  for (size_t i = 0;
-       i < results.size() && builder.errors().size() == errorsBefore; ++i)
+  inside.resumeNode();
+  if (builder.failed())
+    return results;
+  for (size_t i = 0; i < results.size(); ++i)
     results[i] = named(graph.outputs[i].name);
+  return results;
 }
 
 /// The nodes of a function in place of one that calls it.
@@ -230,17 +222,18 @@ void Scopes::callFunction(const NodeProto &node,
                                             : &function.operatorSets,
               &function, &node};
   for (size_t i = 0; i < function.inputs.size(); ++i)
-    inner.values[function.inputs[i]] =
-        i < node.inputs.size() && !node.inputs[i].empty()
-            ? named(node.inputs[i])
-            : Named{};
+    if (i < node.inputs.size() && !node.inputs[i].empty())
+      inner.values[function.inputs[i]] = named(node.inputs[i]);
+    else
+      inner.values[function.inputs[i]] = {};
   {
     Inside inside(*this, inner);
     for (const NodeProto &each : function.nodes)
       convert(each);
+    inside.resumeNode();
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i].empty() || stopped)
+    if (node.outputs[i].empty() || hasStopped)
       continue;
     auto found = i < function.outputs.size()
                      ? inner.values.find(function.outputs[i])

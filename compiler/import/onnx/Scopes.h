@@ -12,11 +12,10 @@ namespace tenon::onnx {
 /// Not thread-safe.
 class Scopes final : public Subgraphs {
 public:
-  /// `copies` gets nodes of functions with the attributes of their callers.
-  /// `visited`, unless null, takes each node that is looked at, once. All of
-  /// these must outlive this.
+  /// `copies` gets nodes of functions with the attributes of their callers;
+  /// `nodes`, unless null, what became of each. All of these must outlive this.
   Scopes(const ModelProto &model, Builder &builder,
-         std::deque<NodeProto> &copies, std::vector<ConvertedNode> *visited);
+         std::deque<NodeProto> &copies, std::vector<ConvertedNode> *nodes);
 
   void define(std::string_view name, Named named) {
     scope->values[name] = named;
@@ -24,17 +23,17 @@ public:
   /// What the innermost scope with this name says of it; null: nothing gives
   /// it.
   const Named *find(std::string_view name) const;
-  /// What a name stands for. An error if nothing gives it; if an earlier error
-  /// has taken it, the operator is abandoned.
+  /// What a name stands for. An error, and a value that is lost, if nothing
+  /// gives it; one that was lost before makes the operator an abandoned one.
   Named named(std::string_view name);
   void addWeights(const GraphProto &graph);
-  /// Nodes that follow one with an error are converted, too, unless they need
-  /// its results: users learn all that is missing.
+  /// Operators that follow one with an error are converted, too, unless they
+  /// need its results: users learn all that is missing.
   void convert(const NodeProto &node);
-  /// Whether an error was such that no further node is looked at.
-  bool isStopped() const { return stopped; }
   std::vector<Named> convert(const GraphProto &graph,
                              const std::vector<Value> &arguments) override;
+  /// Whether there was so much that no further node is converted.
+  bool isStopped() const { return hasStopped; }
 
 private:
   struct Scope {
@@ -51,29 +50,25 @@ private:
   void stop(std::string why, std::string hint = {});
   bool isTooMuch(size_t more);
   void enter(const NodeProto &node, int64_t opset);
-  Value valueOf(std::string_view name);
   void convertOperator(const NodeProto &node, int64_t opset);
-  void convertInside(const GraphProto &graph,
-                     const std::vector<Value> &arguments,
-                     std::vector<Named> &results);
+  void note(const NodeProto &node, ConvertedNode about);
+  Value valueOf(std::string_view name);
   void callFunction(const NodeProto &node, const FunctionProto &function);
   const NodeProto *withAttributesOfCaller(const NodeProto &node);
 
   const ModelProto &model;
   Builder &builder;
   std::deque<NodeProto> &copies;
+  std::vector<ConvertedNode> *nodes;
+  std::set<const NodeProto *> noted; // of graphs, which loops convert again
   /// Where a node of a function has its copy, by the node that calls it.
   std::map<std::pair<const NodeProto *, const NodeProto *>, const NodeProto *>
       copied;
   Scope outermost;
   Scope *scope = &outermost;
-  const NodeProto *current = nullptr;
-  int64_t currentOpset = 1;
-  std::vector<ConvertedNode> *visited;
-  std::set<std::pair<const NodeProto *, const NodeProto *>> seen;
   int depth = 0;
+  bool hasStopped = false;
   size_t converted = 0;
-  bool stopped = false;
 };
 
 } // namespace tenon::onnx

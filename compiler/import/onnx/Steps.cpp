@@ -5,18 +5,6 @@
 
 namespace tenon::onnx {
 
-static std::string textOf(const Sizes &sizes) {
-  std::string text;
-  for (const Size &size : sizes) {
-    text += text.empty() ? "" : ", ";
-    if (size.isKnown())
-      text += std::to_string(size.number);
-    else
-      text += size.expression.empty() ? "?" : size.expression;
-  }
-  return "[" + text + "]";
-}
-
 /// Whether both are known to be the same sizes.
 static bool areSame(const Sizes &a, const Sizes &b) {
   return std::ranges::equal(a, b, [](const Size &x, const Size &y) {
