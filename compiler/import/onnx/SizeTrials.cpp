@@ -159,16 +159,23 @@ known(const std::array<int64_t, SizeTrials::kCount> &all) {
 }
 
 std::optional<std::string>
-SizeTrials::expressionOf(const Numbers &numbers) const {
-  std::vector<int64_t> told;
-  for (const auto &number : numbers)
-    if (number)
-      told.push_back(*number);
-  if (told.size() < 2)
+SizeTrials::expressionOf(const Numbers &given) const {
+  auto tells = static_cast<size_t>(std::ranges::count_if(
+      given, [](const auto &number) { return number.has_value(); }));
+  if (tells < 2)
     return std::nullopt;
-  if (std::ranges::count(told, told[0]) == static_cast<int64_t>(told.size()))
-    return std::to_string(told[0]);
-  Search search{numbers, told.size()};
+  if (auto number = constantOf(given))
+    return std::to_string(*number);
+  // A window that does not fit has a number of positions below 0.
+  Numbers numbers = given;
+  for (auto &number : numbers)
+    if (number && *number < 0) {
+      number.reset();
+      --tells;
+    }
+  if (tells < 2)
+    return std::nullopt;
+  Search search{numbers, tells};
   for (const Positions &each : positions)
     if (isSame(each.numbers, numbers))
       return each.text;
@@ -218,9 +225,30 @@ std::optional<SizeTrials::Numbers> SizeTrials::quotient(const Numbers &numbers,
   return rest;
 }
 
+/// Those that windows have, and parts of names, rounded down and up, that
+/// models compute without one.
+std::vector<SizeTrials::Positions> SizeTrials::factors() const {
+  std::vector<Positions> all = positions;
+  for (const Name &name : names)
+    for (int64_t divisor : {2, 4, 8, 16, 32})
+      for (bool roundsUp : {false, true}) {
+        std::string divided = " // " + std::to_string(divisor);
+        Positions part{name.text, 0, divisor, name.text + divided, {}};
+        if (roundsUp)
+          part.text = "(" + name.text + " + " + std::to_string(divisor - 1) +
+                      ")" + divided;
+        for (size_t k = 0; k < kCount; ++k)
+          part.numbers[k] =
+              (name.numbers[k] + (roundsUp ? divisor - 1 : 0)) / divisor;
+        all.push_back(std::move(part));
+      }
+  return all;
+}
+
 /// Tokens of an image: the positions along both of its dims, and a number.
 std::optional<std::string>
 SizeTrials::productOfPositions(const Numbers &numbers) const {
+  const std::vector<Positions> positions = factors();
   for (const Positions &a : positions) {
     auto rest = quotient(numbers, a.numbers);
     if (!rest)

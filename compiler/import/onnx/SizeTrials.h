@@ -53,7 +53,6 @@ private:
   struct Search;
   static std::optional<Numbers> quotient(const Numbers &numbers,
                                          const Numbers &base);
-  std::optional<std::string> productOfPositions(const Numbers &numbers) const;
 
   /// (base + more) // divisor, and its numbers.
   struct Positions {
@@ -62,6 +61,9 @@ private:
     std::string text;
     Numbers numbers;
   };
+
+  std::vector<Positions> factors() const;
+  std::optional<std::string> productOfPositions(const Numbers &numbers) const;
 
   std::vector<Name> names;
   std::vector<Positions> positions;

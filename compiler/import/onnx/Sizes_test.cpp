@@ -21,7 +21,8 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
        {"batch", "12 * batch", "tokens + 1", "batch * tokens",
         "768 * batch * tokens", "height // 2", "(height + 1) // 2",
         "(batch + tokens)", "height // 32", "batch * height * width", "7",
-        "tokens - 1", "height * width // 4", "21 * height * width // 1024"}) {
+        "tokens - 1", "height * width // 4", "21 * height * width // 1024",
+        "batch * ((height + 31) // 32) * (width // 4) * 3"}) {
     auto numbers = trials.numbersOf(text);
     ASSERT_TRUE(numbers) << text;
     auto found = trials.expressionOf(*numbers);
