@@ -128,7 +128,10 @@ public:
     Dims dims = n.shape(x);
     int64_t from = dims[axis];
     auto last = static_cast<double>(from - 1);
-    reference::Tensor weights = reference::zeros(DType::f32, {from, size});
+    std::optional<reference::Tensor> table = n.table(DType::f32, {from, size});
+    if (!table)
+      return kNone;
+    reference::Tensor weights = std::move(*table);
     reference::Tensor outside = reference::zeros(DType::boolean, {size});
     for (int64_t i = 0; i < size; ++i) {
       double at = length > 1 ? static_cast<double>(i) * (end - begin) * last /

@@ -190,9 +190,10 @@ SizeTrials::expressionOf(const Numbers &given) const {
           product ? a.numbers[k] * b.numbers[k] : a.numbers[k] + b.numbers[k];
     return both;
   };
+  const std::span<const Name> joinable = namesOfProducts();
   for (bool product : {false, true})
-    for (const Name &a : names)
-      for (const Name &b : names) {
+    for (const Name &a : joinable)
+      for (const Name &b : joinable) {
         if (&b < &a || (&a == &b && !product))
           continue;
         Name both = joined(a, b, product);
@@ -200,7 +201,7 @@ SizeTrials::expressionOf(const Numbers &given) const {
           both.text = "(" + both.text + ")";
         if (auto text = search.scaled(both.text, both.numbers))
           return text;
-        for (const Name &c : names)
+        for (const Name &c : joinable)
           if (product && &c >= &b)
             if (Name all = joined(both, c, true);
                 auto text = search.scaled(all.text, all.numbers))
@@ -225,11 +226,17 @@ std::optional<SizeTrials::Numbers> SizeTrials::quotient(const Numbers &numbers,
   return rest;
 }
 
+/// Batch, tokens, height and width have names early. Searches for products are
+/// cubic, and a model may leave the dims of hundreds of inputs open.
+std::span<const SizeTrials::Name> SizeTrials::namesOfProducts() const {
+  return std::span(names).first(std::min<size_t>(names.size(), 12));
+}
+
 /// Those that windows have, and parts of names, rounded down and up, that
 /// models compute without one.
 std::vector<SizeTrials::Positions> SizeTrials::factors() const {
   std::vector<Positions> all = positions;
-  for (const Name &name : names)
+  for (const Name &name : namesOfProducts())
     for (int64_t divisor : {2, 4, 8, 16, 32})
       for (bool roundsUp : {false, true}) {
         std::string divided = " // " + std::to_string(divisor);
@@ -262,7 +269,7 @@ SizeTrials::productOfPositions(const Numbers &numbers) const {
         return text + " * (" + b.text + ")" +
                (*factor == 1 ? "" : " * " + std::to_string(*factor));
     }
-    for (const Name &name : names) {
+    for (const Name &name : namesOfProducts()) {
       auto left = quotient(*rest, known(name.numbers));
       if (!left)
         continue;

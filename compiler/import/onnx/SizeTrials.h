@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,7 @@ private:
     Numbers numbers;
   };
 
+  std::span<const Name> namesOfProducts() const;
   std::vector<Positions> factors() const;
   std::optional<std::string> productOfPositions(const Numbers &numbers) const;
 
