@@ -42,8 +42,8 @@ std::string portOf(uint64_t id, bool isInput) {
 /// Inputs and outputs have the name that a model gives them.
 std::string edgeLabel(const Graph &graph, uint64_t id) {
   const graph::LogicalTensor &tensor = graph.tensor(id);
-  bool isNamed = !tensor.name.empty() &&
-                 tensor.property != graph::PropertyType::constant;
+  bool isNamed =
+      !tensor.name.empty() && tensor.property != graph::PropertyType::constant;
   return std::to_string(id) + (isNamed ? " " + tensor.name : "") + ": " +
          typeText(tensor);
 }
