@@ -478,6 +478,15 @@ private:
 
   /// The memory of `s` from element `first` on.
   Value partFrom(const Strided &s, Index first) {
+    Value base = s.base;
+    // A part of what stands for all is one of the whole buffer.
+    if (auto part = base.getDefiningOp<rt::PartOp>();
+        part && part.getPart().getType().getNumElements() == 1) {
+      base = part.getSource();
+      first = first + static_cast<int64_t>(part.getFirst());
+      if (part.getMore())
+        first = first + m(part.getMore());
+    }
     MemRefType type = memrefType(s.elementType(), s.sizes, s.strides);
     auto number = first.constant();
     // Where sizes or the place are not known, one element stands for all.
@@ -485,7 +494,7 @@ private:
     if (!number || !type.hasStaticShape() ||
         llvm::any_of(fixed, ShapedType::isDynamic))
       type = MemRefType::get({1}, s.elementType());
-    return rt::PartOp::create(b, m.location(), type, s.base, number.value_or(0),
+    return rt::PartOp::create(b, m.location(), type, base, number.value_or(0),
                               number ? Value() : m.value(first));
   }
 

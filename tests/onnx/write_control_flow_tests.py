@@ -161,6 +161,32 @@ def loops(folder):
             [port("y"), port("all")],
             [weight("five", 5, np.int64)],
         )
+    # Elements are read until there is no other: steps behind that, which the
+    # trip count allows, would read beyond the end.
+    read = graph(
+        [
+            node("Gather", ["x", "k"], ["part"]),
+            node("Add", ["r", "part"], ["next"]),
+            node("Add", ["k", "one"], ["l"]),
+            node("Less", ["l", "n"], ["go"]),
+        ],
+        [port("i", I, []), port("c", B, []), port("k", I, []), port("r")],
+        [port("go", B, []), port("l", I, []), port("next"), port("part")],
+    )
+    for n in (3, 5):
+        write(
+            folder,
+            f"loop_reads_{n}",
+            [node("Loop", ["m", "", "zero", "start"], ["k", "y", "all"], body=read)],
+            {"n": np.array(n, np.int64), "x": floats(5)},
+            [port("k", I, []), port("y"), port("all")],
+            [
+                weight("m", 8, np.int64),
+                weight("zero", 0, np.int64),
+                weight("one", 1, np.int64),
+                weight("start", 0),
+            ],
+        )
     # A longer tensor in each step.
     grow = graph(
         [

@@ -200,6 +200,8 @@ std::vector<Value> Builder::add(std::string_view kind,
     results.pop_back();
   while (!operands.empty() && operands.back() == kNone)
     operands.pop_back();
+  if (guard != kNone)
+    operands = withIndicesChecked(kind, std::move(operands), attrs);
   graph::Op op;
   op.id = graph.ops.size();
   op.name = entered.name;
@@ -241,6 +243,7 @@ std::vector<Value> Builder::add(std::string_view kind,
     tryOut(k, op, sizes);
   if (!sizes.empty())
     completeSizes(values.front());
+  notePositions(op);
   graph.ops.push_back(std::move(op));
   values.resize(none.size(), kNone);
   return values;
@@ -488,6 +491,70 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value) {
       size = {std::stoll(text), ""};
   }
   return sizes;
+}
+
+/// Sizes of the result of a window, channels first, that is rounded down.
+void Builder::notePositions(const graph::Op &op) {
+  bool isConvolution = op.kind == "Convolution";
+  if ((!isConvolution && op.kind != "MaxPool" && op.kind != "AvgPool") ||
+      tensor(op.outputs[0]).hasStaticShape() ||
+      op.attrOr<std::string>("auto_pad", "None") != "None" ||
+      op.attrOr<std::string>("rounding_type", "floor") != "floor")
+    return;
+  auto numbers = [&](std::string_view name, size_t rank, int64_t fallback) {
+    graph::Dims given = op.attrOr<graph::Dims>(name, {});
+    given.resize(rank, fallback);
+    return given;
+  };
+  std::optional<Sizes> src = sizesOf(op.inputs[0]);
+  if (!src || src->size() < 3)
+    return;
+  size_t rank = src->size() - 2;
+  graph::Dims kernel = numbers("kernel", rank, 1);
+  if (isConvolution) { // O, I, spatial dims
+    const graph::LogicalTensor &weights = tensor(op.inputs[1]);
+    if (!weights.hasStaticShape() || weights.shape->size() != rank + 2)
+      return;
+    kernel.assign(weights.shape->begin() + 2, weights.shape->end());
+  }
+  graph::Dims begins = numbers("pads_begin", rank, 0),
+              ends = numbers("pads_end", rank, 0),
+              strides = numbers("strides", rank, 1),
+              dilations = numbers("dilations", rank, 1);
+  for (size_t i = 0; i < rank; ++i) {
+    const std::string &size = (*src)[i + 2].expression;
+    if (size.empty())
+      continue;
+    int64_t more =
+        begins[i] + ends[i] - dilations[i] * (kernel[i] - 1) - 1 + strides[i];
+    if (more != 0 || strides[i] != 1)
+      trials.addPositions(size, more, strides[i]);
+  }
+}
+
+std::optional<graph::Dims> Builder::fixedElements(Value value) {
+  auto tells = [&](size_t k) { return triedElements(k, value) != nullptr; };
+  if (!std::ranges::any_of(SizeTrials::kPrimes, tells))
+    return std::nullopt;
+  std::optional<Sizes> sizes = elementsAsSizes(value);
+  if (!sizes)
+    return std::nullopt;
+  graph::Dims numbers;
+  for (const Size &size : *sizes) {
+    if (!size.isKnown())
+      return std::nullopt;
+    numbers.push_back(size.number);
+  }
+  return numbers;
+}
+
+Size Builder::sizeOf(const std::string &expression) {
+  auto numbers = trials.numbersOf(expression);
+  std::string text = (numbers ? trials.expressionOf(*numbers) : std::nullopt)
+                         .value_or(expression);
+  if (text.find_first_not_of("0123456789") == text.npos && text.size() < 18)
+    return {std::stoll(text), ""};
+  return {graph::kUnknownDim, std::move(text)};
 }
 
 /// Leaves out results of `op` that nobody needs, where the operation may go

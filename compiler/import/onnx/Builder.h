@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace tenon::onnx {
 
@@ -79,6 +80,13 @@ public:
                          std::vector<graph::DType> results,
                          std::vector<std::string> sizes = {});
 
+  /// From here on, indices that an operation requires to be right are so only
+  /// where this boolean scalar holds; kNone: always. Gives what was said
+  /// before.
+  Value checkIndicesWhere(Value condition) {
+    return std::exchange(guard, condition);
+  }
+
   /// A description; of kNone, of a scalar.
   const graph::LogicalTensor &tensor(Value value) const;
   /// Whether an operation has it as a result.
@@ -91,6 +99,11 @@ public:
   /// The elements of a tensor of whole numbers in the same way; none: they
   /// depend on more than sizes.
   std::optional<Sizes> elementsAsSizes(Value value);
+  /// The elements of a tensor of whole numbers that are the same whatever the
+  /// sizes are, also those that are no multiples of each other.
+  std::optional<graph::Dims> fixedElements(Value value);
+  /// A size by an expression, as simple as one is found; a number if it is one.
+  Size sizeOf(const std::string &expression);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
   Size restOf(Value value, const Sizes &sizes);
@@ -136,6 +149,10 @@ private:
     std::map<Value, reference::Tensor> elements;
   };
 
+  /// Operands with indices that are right where `guard` does not hold, too.
+  std::vector<Value> withIndicesChecked(std::string_view kind,
+                                        std::vector<Value> operands,
+                                        const graph::AttrMap &attrs);
   void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
@@ -149,6 +166,7 @@ private:
   const reference::Tensor *triedElements(size_t k, Value value);
   void evaluateTrial(size_t k, graph::Op op);
   void completeSizes(Value value);
+  void notePositions(const graph::Op &op);
   /// The sizes with these numbers in the trials, where `known` has none.
   using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;
   Sizes sizesFrom(const graph::Dims &known, const TriedDims &numbers) const;
@@ -167,7 +185,7 @@ private:
   std::array<Trial, SizeTrials::kCount> tried;
   std::vector<Error> failures;
   Operator entered;
-  Value lastValue = kNone;
+  Value lastValue = kNone, guard = kNone;
   int64_t evaluated = 0, constantElements = 0;
 };
 

@@ -11,12 +11,14 @@
 
 namespace tenon::onnx {
 
-static std::vector<Named> branchOf(NodeContext &n, const GraphProto &graph) {
+/// Results of a branch that is taken where `condition` holds; kNone: always.
+static std::vector<Named> branchOf(NodeContext &n, const GraphProto &graph,
+                                   Value condition = kNone) {
   if (graph.outputs.size() < n.numOutputs())
     n.fail(ErrorCode::OperandCount,
            "a branch has " + std::to_string(graph.outputs.size()) +
                " outputs, not " + std::to_string(n.numOutputs()));
-  std::vector<Named> results = n.convertGraph(graph, {});
+  std::vector<Named> results = n.convertGraph(graph, {}, condition);
   results.resize(n.numOutputs());
   return results;
 }
@@ -32,7 +34,9 @@ static void ifElse(NodeContext &n) {
     return;
   }
   Value condition = scalarOf(n, n.in(0), n.kBool, "the condition");
-  std::vector<Named> a = branchOf(n, *yes), b = branchOf(n, *no);
+  Value otherwise = n.op("Not", {condition});
+  std::vector<Named> a = branchOf(n, *yes, condition),
+                     b = branchOf(n, *no, otherwise);
   for (size_t i = 0; i < n.numOutputs() && !n.failed(); ++i) {
     std::string what = "result " + std::to_string(i);
     if (n.wants(i))
@@ -42,6 +46,19 @@ static void ifElse(NodeContext &n) {
 }
 
 namespace {
+
+/// Whether a node of `graph`, or of a graph in it, has an operand of this name.
+bool reads(const GraphProto &graph, std::string_view name) {
+  for (const NodeProto &node : graph.nodes) {
+    if (std::ranges::count(node.inputs, name))
+      return true;
+    for (const AttributeProto &attribute : node.attributes)
+      for (const GraphProto &inner : attribute.graphs)
+        if (reads(inner, name))
+          return true;
+  }
+  return false;
+}
 
 /// Operands are the trip count, the condition, the carried values.
 class Loop {
@@ -114,10 +131,11 @@ private:
     // A step that is executed has a condition that holds.
     goesOn = argument(1, {n.kBool, {}, {1}});
     bool isBounded = most && *most <= kMaxSteps;
+    bool readsStep = !body.inputs.empty() && reads(body, body.inputs[0].name);
     Value last = kNone;
     for (int64_t i = 0; !most || i < *most; ++i) {
       if (i == kMaxSteps)
-        return refuse(false);
+        return refuse(last != kNone && !truthOf(n, last));
       if (limit != kNone)
         steps.restrictTo(
             n.greater(limit, n.scalar(static_cast<double>(i), DType::s64)));
@@ -127,8 +145,11 @@ private:
       std::optional<bool> known = truthOf(n, condition);
       if (known == false)
         return true;
-      // One that stays the same tensor stays true.
-      if (!isBounded && (!known || condition == last || condition == goesOn))
+      // Without a bound, only one that counts can end it. One that stays the
+      // same tensor stays true.
+      bool mayEnd = known ? condition != last && condition != goesOn
+                          : readsStep || steps.counts();
+      if (!isBounded && !mayEnd)
         return refuse(!known);
       if (!known)
         steps.restrictTo(

@@ -150,6 +150,35 @@ TEST(OnnxIf, CountedResultsPassThroughOneBranch) {
   EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
 }
 
+/// Indices of a branch that is not taken may be anything.
+TEST(OnnxIf, IndicesAreCheckedWhereTheyCount) {
+  ModelProto model = ifModel();
+  NodeProto &choice = model.graph.nodes[0];
+  choice.attributes[0].graphs[0].nodes[0] = node("Gather", {"x", "i"}, {"r"});
+  choice.attributes[1].graphs[0].nodes[0] = node("Gather", {"x", "k"}, {"r"});
+  model.graph.inputs.push_back(port("i", DataType::s64, {2}));
+  model.graph.inputs.push_back(port("k", DataType::s32, {2}));
+  auto with = [](bool c, Numbers i, Numbers k) {
+    return Given{{"c", truth(c)},
+                 {"x", kX},
+                 {"i", tensor(graph::DType::s64, {2}, std::move(i))},
+                 {"k", tensor(graph::DType::s32, {2}, std::move(k))}};
+  };
+  expectOutputs(model, with(true, {1, 0}, {7, -9}), {{{2}, {5, 3}}});
+  expectOutputs(model, with(false, {2, 7}, {-1, 1}), {{{2}, {5, 5}}});
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported);
+  std::map<uint64_t, Tensor> operands = imported->constants;
+  Given wrong = with(true, {2, 7}, {0, 0});
+  for (const Port &input : imported->inputs)
+    operands.emplace(*input.id, wrong.at(input.name));
+  EXPECT_FALSE(reference::evaluate(imported->graph, operands));
+  // Those that are known to be right cost nothing.
+  model.graph.initializers.push_back(integers("i", {2}, {1, 0}));
+  choice.attributes[1].graphs[0].nodes[0] = node("Gather", {"x", "i"}, {"r"});
+  EXPECT_EQ(countOf(model, "Select"), 1u);
+}
+
 TEST(OnnxIf, WrongNodesAreErrors) {
   auto with = [](auto change) {
     ModelProto model = ifModel();
@@ -263,6 +292,64 @@ TEST(OnnxLoop, DataMayEndIt) {
       else
         expectOutputs(model, given, {{{}, {0}}, {{0}, {}}});
     }
+  }
+}
+
+/// k = 0; while k < n: s += x[k], k += 1. Steps behind the end have k = n.
+TEST(OnnxLoop, StepsBehindTheEndReadNothing) {
+  GraphProto body = graphOf(
+      {"i", "go on", "k", "s"},
+      {node("Gather", {"x", "k"}, {"part"}), node("Add", {"s", "part"}, {"t"}),
+       node("Add", {"k", "one"}, {"l"}), node("Less", {"l", "n"}, {"go"})},
+      {"go", "l", "t", "part"});
+  ModelProto model =
+      modelOf({node("Less", {"zero", "n"}, {"begins"}),
+               node("Loop", {"m", "begins", "zero", "start"}, {"k", "s", "all"},
+                    {attr("body", body)})},
+              {port("x", DataType::f32, {5}), port("n", DataType::s64, {})},
+              {"s", "all"},
+              {integers("m", {}, {8}), integers("zero", {}, {0}),
+               integers("one", {}, {1}), floats("start", {}, {0})});
+  for (int64_t n : {0, 3, 5}) {
+    Given given = kFive;
+    given["n"] = Tensor{graph::DType::s64, {}, {}, {n}};
+    Numbers all{1, 2, 3, 4, 5};
+    all.resize(n);
+    expectOutputs(model, given,
+                  {{{}, {static_cast<double>(n * (n + 1) / 2)}}, {{n}, all}});
+  }
+}
+
+/// k = 0; while the sum is below 10 and k < 4: sum += x[k], k += 1. There is no
+/// trip count, and exporters write "and" as an If, too.
+TEST(OnnxLoop, CountersMayLimitWhatDataEnds) {
+  NodeProto both = node("And", {"goes", "counts"}, {"go"});
+  NodeProto choice =
+      node("If", {"goes"}, {"go"},
+           {attr("then_branch", graphOf({}, {}, {"counts"})),
+            attr("else_branch",
+                 graphOf({}, {node("Identity", {"no"}, {"f"})}, {"f"}))});
+  for (const NodeProto &condition : {both, choice}) {
+    GraphProto body = graphOf(
+        {"i", "go on", "k", "s"},
+        {node("Gather", {"x", "k"}, {"part"}),
+         node("Add", {"s", "part"}, {"t"}), node("Add", {"k", "one"}, {"l"}),
+         node("Less", {"t", "ten"}, {"goes"}),
+         node("Less", {"l", "four"}, {"counts"}), condition},
+        {"go", "l", "t"});
+    ModelProto model =
+        modelOf({node("Loop", {"", "", "zero", "start"}, {"k", "s"},
+                      {attr("body", body)})},
+                {port("x", DataType::f32, {5})}, {"k", "s"},
+                {integers("zero", {}, {0}), integers("one", {}, {1}),
+                 integers("four", {}, {4}), floats("start", {}, {0}),
+                 floats("ten", {}, {10}), boolean("no", false)});
+    auto with = [](Numbers numbers) {
+      return Given{{"x", tensor(graph::DType::f32, {5}, std::move(numbers))}};
+    };
+    expectOutputs(model, with({1, 2, 3, 2, 9}), {{{}, {4}}, {{}, {8}}});
+    expectOutputs(model, with({4, 7, 3, 2, 9}), {{{}, {2}}, {{}, {11}}});
+    expectOutputs(model, with({1, 2, 8, 2, 9}), {{{}, {3}}, {{}, {11}}});
   }
 }
 
@@ -403,6 +490,30 @@ TEST(OnnxLoop, WrongBodiesAreErrors) {
             ErrorCode::UnsupportedOp);
   EXPECT_EQ(with([](Node n, Body) { n.outputs = {"a", "b", "c", "d"}; }),
             ErrorCode::OperandCount);
+}
+
+/// Nodes that follow one with an error are looked at, but no further steps.
+TEST(OnnxLoop, AnErrorInABodyEndsIt) {
+  ModelProto model = sumModel({kPass}, "four", "", {});
+  GraphProto &body = model.graph.nodes[0].attributes[0].graphs[0];
+  body.nodes[0].opType = "Nonsense";
+  std::vector<ConvertedNode> nodes;
+  ImportOptions options;
+  options.nodes = &nodes;
+  auto imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  ASSERT_EQ(imported.errors().size(), 1u) << str(imported.errors());
+  EXPECT_EQ(imported.errors()[0].str(),
+            "E2001 Nonsense (ai.onnx 17) \"part\": this operator is not "
+            "converted");
+  // A body that needs what an error outside has taken says nothing.
+  model = sumModel({kPass}, "four", "", {});
+  model.graph.nodes.insert(model.graph.nodes.begin(),
+                           node("Nonsense", {"x"}, {"z"}));
+  model.graph.nodes[1].attributes[0].graphs[0].nodes[0].inputs = {"z", "i"};
+  imported = importModel(model, options);
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.errors().size(), 1u) << str(imported.errors());
 }
 
 TEST(OnnxLoop, NestedLoopsAreBounded) {

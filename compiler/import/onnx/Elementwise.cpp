@@ -248,6 +248,25 @@ static void binary(NodeContext &n) {
   n.out(0, n.op(n.conversion().kind, {n.in(0), secondOperand(n)}));
 }
 
+/// Of one element each, one that is known decides: conditions of loops have
+/// a limit for their steps beside what depends on data.
+static void logical(NodeContext &n) {
+  bool deciding = n.conversion().kind == "Or";
+  Value a = n.in(0), b = n.in(1);
+  for (Value each : {a, b}) {
+    const reference::Tensor *known = n.elements(each);
+    if (!known || known->numElements() != 1 ||
+        (known->at(0) != 0) != deciding || n.type(a) != NodeContext::kBool ||
+        reference::elementCount(n.shape(each == a ? b : a)) != 1)
+      continue;
+    Dims ones(std::max(n.shape(a).size(), n.shape(b).size()), 1);
+    return n.out(
+        0, n.constant(
+               {NodeContext::kBool, std::move(ones), {deciding ? 1.0 : 0.0}}));
+  }
+  binary(n);
+}
+
 static void compare(NodeContext &n) {
   n.out(0, n.op(n.conversion().kind, {n.in(0), secondOperand(n)}, {},
                 NodeContext::kBool));
@@ -361,7 +380,7 @@ std::span<const OpConversion> elementwiseConversions() {
       {"Acos", 7, acos},
       {"Acosh", 9, acosh},
       {"Add", 1, binary, "Add"},
-      {"And", 1, binary, "And"},
+      {"And", 1, logical, "And"},
       {"Asin", 7, asin},
       {"Asinh", 9, asinh},
       {"Atan", 7, atan},
@@ -398,7 +417,7 @@ std::span<const OpConversion> elementwiseConversions() {
       {"Mul", 1, binary, "Multiply"},
       {"Neg", 1, neg},
       {"Not", 1, unary, "Not"},
-      {"Or", 1, binary, "Or"},
+      {"Or", 1, logical, "Or"},
       {"Pow", 1, pow},
       {"Reciprocal", 1, unary, "Reciprocal"},
       {"Round", 11, unary, "Round"},

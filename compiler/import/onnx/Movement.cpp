@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/Conversions.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace tenon::onnx {
@@ -54,22 +55,15 @@ static void reshape5(NodeContext &n) {
 }
 
 static void flatten(NodeContext &n) {
-  Dims dims = n.shape(n.in(0));
   int64_t axis = n.integer("axis", 1);
-  auto rank = static_cast<int64_t>(dims.size());
+  auto rank = static_cast<int64_t>(n.rank(n.in(0)));
   if (axis != rank)
     axis = n.axisOf(axis, static_cast<int>(rank));
-  // Unknown sizes on one side are what the elements leave.
-  auto product = [&](int64_t from, int64_t to) {
-    Dims part(dims.begin() + from, dims.begin() + to);
-    if (std::ranges::count(part, graph::kUnknownDim))
-      return graph::kUnknownDim;
-    int64_t result = reference::elementCount(part);
-    if (result < 0 && !n.failed()) // beside a size of 0
-      n.refuse("sizes whose product is too large");
-    return result;
-  };
-  n.out(0, n.reshape(n.in(0), {product(0, axis), product(axis, rank)}));
+  if (n.failed())
+    return;
+  Sizes sizes = *n.sizesOf(n.in(0));
+  n.out(0, n.reshapeTo(n.in(0), {productOf(sizes, 0, axis),
+                                 productOf(sizes, axis, rank)}));
 }
 
 /// Axes: an attribute, or since version 13 operand 1.
@@ -116,27 +110,39 @@ static void expand(NodeContext &n) {
   n.out(0, n.op("Expand", {n.in(0), n.in(1)}));
 }
 
+/// The expression of a size, in parentheses, or its number.
+static std::string textOf(const Size &size) {
+  return size.isKnown() ? std::to_string(size.number)
+                        : "(" + size.expression + ")";
+}
+
 /// Each dim that is repeated gets a dim of 1 in front of it, which is expanded
 /// and joined with it.
 static void tile(NodeContext &n) {
-  Dims dims = n.knownShape(n.in(0));
-  Dims repeats = n.needed(1, "the operand repeats");
+  n.shape(n.in(0)); // of unknown rank: an error
+  Sizes dims = n.sizesOf(n.in(0)).value_or(Sizes{});
+  std::optional<Sizes> repeats = n.elementsAsSizes(n.in(1));
+  if (!repeats)
+    n.needed(1, "the operand repeats");
   if (n.failed())
     return;
-  if (repeats.size() != dims.size())
+  if (repeats->size() != dims.size())
     return n.refuse("as many repeats as dims are needed");
-  Dims apart, expanded, joined;
+  Sizes apart, expanded, joined;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (repeats[i] != 1) {
-      apart.push_back(1);
-      expanded.push_back(repeats[i]);
+    const Size &dim = dims[i], &repeat = (*repeats)[i];
+    bool isOnce = repeat.isKnown() && repeat.number == 1;
+    if (!isOnce) {
+      apart.push_back({1, ""});
+      expanded.push_back(repeat);
     }
-    apart.push_back(dims[i]);
-    expanded.push_back(dims[i]);
-    joined.push_back(dims[i] * repeats[i]);
+    apart.push_back(dim);
+    expanded.push_back(dim);
+    joined.push_back(isOnce ? dim
+                            : n.sizeOf(textOf(dim) + " * " + textOf(repeat)));
   }
-  Value x = n.reshape(n.in(0), apart);
-  n.out(0, n.reshape(n.op("Expand", {x}, {{"shape", expanded}}), joined));
+  Value x = n.reshapeTo(n.in(0), apart);
+  n.out(0, n.reshapeTo(n.expandTo(x, expanded), joined));
 }
 
 /// Blocks of channels become neighbours in space: N, C, H, W is read as N and
@@ -215,45 +221,82 @@ static void split(NodeContext &n) {
   }
 }
 
+/// The same places without the number that stands for unknown ones: exporters
+/// write it for a begin that is left out.
+static Dims places(Dims numbers) {
+  for (int64_t &number : numbers)
+    number = std::max(number, graph::kUnknownDim + 1);
+  return numbers;
+}
+
 static void slice1(NodeContext &n) {
-  graph::AttrMap attrs{{"begins", n.integers("starts").value_or(Dims{})},
-                       {"ends", n.integers("ends").value_or(Dims{})}};
+  graph::AttrMap attrs{
+      {"begins", places(n.integers("starts").value_or(Dims{}))},
+      {"ends", places(n.integers("ends").value_or(Dims{}))}};
   if (std::optional<Dims> axes = n.integers("axes"))
     attrs.emplace("axes", *axes);
   n.out(0, n.op("Slice", {n.in(0)}, attrs));
 }
 
-/// Up to ends that are sizes: the result has the sizes up to there.
-static void sliceToSizes(NodeContext &n, Dims begins, graph::AttrMap attrs) {
-  std::optional<Sizes> ends = n.elementsAsSizes(n.in(2)),
+/// The number of entries from `begin` to `end` of a dim, one of which depends
+/// on sizes. Ends that are beyond the dim are its end.
+static Size sliceSize(NodeContext &n, const Size &dim, const Size &begin,
+                      const Size &end) {
+  auto place = [&](const Size &at) {
+    constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
+    if (at.isKnown() && at.number >= kBeyond)
+      return textOf(dim);
+    return at.isKnown() && at.number < 0
+               ? "(" + textOf(dim) + " - " + std::to_string(-at.number) + ")"
+               : textOf(at);
+  };
+  return n.sizeOf(place(end) + " - " + place(begin));
+}
+
+/// A part of dim `axis` whose begin or end depends on sizes.
+static Value sliceDim(NodeContext &n, Value x, int64_t axis, const Size &begin,
+                      const Size &end) {
+  Sizes sizes = *n.sizesOf(x);
+  auto part = [&](const Size &from, const Size &to) {
+    Sizes left(sizes.size());
+    left[axis] = sliceSize(n, sizes[axis], from, to);
+    return n.sized("Slice", {x},
+                   {{"axes", Dims{axis}},
+                    {"begins", Dims{from.number}},
+                    {"ends", Dims{to.number}}},
+                   left);
+  };
+  Size all{std::numeric_limits<int64_t>::max(), ""};
+  if (begin.isKnown() || end.isKnown())
+    return part(begin, end);
+  // One end after the other.
+  x = part({0, ""}, end);
+  sizes[axis] = end;
+  return part(begin, all);
+}
+
+/// Begins and ends that are sizes.
+static bool sliceToSizes(NodeContext &n, const std::optional<Dims> &given) {
+  std::optional<Sizes> begins = n.elementsAsSizes(n.in(1)),
+                       ends = n.elementsAsSizes(n.in(2)),
                        sizes = n.sizesOf(n.in(0));
-  if (!ends || !sizes)
-    return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
+  if (!begins || !ends || !sizes || begins->size() != ends->size())
+    return false;
   Dims axes(ends->size());
   std::iota(axes.begin(), axes.end(), 0);
-  if (auto given = attrs.find("axes"); given != attrs.end())
-    axes = std::get<Dims>(given->second);
-  Dims numbers;
+  axes = given.value_or(axes);
+  Value x = n.in(0);
   for (size_t i = 0; i < ends->size() && i < axes.size(); ++i) {
-    const Size &end = (*ends)[i];
-    numbers.push_back(end.number);
+    const Size &begin = (*begins)[i], &end = (*ends)[i];
     int64_t axis = n.axisOf(axes[i], static_cast<int>(sizes->size()));
     if (n.failed())
-      return;
-    if (end.isKnown())
-      (*sizes)[axis] = {};
-    else if (i < begins.size() && begins[i] >= 0)
-      (*sizes)[axis] = {graph::kUnknownDim,
-                        begins[i]
-                            ? end.expression + " - " + std::to_string(begins[i])
-                            : end.expression};
-    else
-      return n.refuse("a slice from a place that is counted from the end to "
-                      "one that is not known");
+      return true;
+    x = begin.isKnown() && end.isKnown()
+            ? n.slice(x, axis, begin.number, end.number)
+            : sliceDim(n, x, axis, begin, end);
   }
-  attrs.emplace("begins", std::move(begins));
-  attrs.emplace("ends", std::move(numbers));
-  n.out(0, n.sized("Slice", {n.in(0)}, std::move(attrs), *sizes));
+  n.out(0, x);
+  return true;
 }
 
 static void slice10(NodeContext &n) {
@@ -263,12 +306,21 @@ static void slice10(NodeContext &n) {
   if (n.in(4) != kNone)
     attrs.emplace("steps", n.needed(4, "the operand steps"));
   std::optional<Dims> begins = n.known(n.in(1)), ends = n.known(n.in(2));
-  if (begins && !ends && n.in(4) == kNone)
-    return sliceToSizes(n, std::move(*begins), std::move(attrs));
+  bool isDense = n.in(4) == kNone ||
+                 std::ranges::all_of(n.known(n.in(4)).value_or(Dims{0}),
+                                     [](int64_t step) { return step == 1; });
+  if (!begins || !ends) {
+    auto axes = attrs.find("axes");
+    if (isDense &&
+        sliceToSizes(n, axes == attrs.end()
+                            ? std::nullopt
+                            : std::optional(std::get<Dims>(axes->second))))
+      return;
+  }
   if (!begins || !ends)
     return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
-  attrs.emplace("begins", *begins);
-  attrs.emplace("ends", *ends);
+  attrs.emplace("begins", places(*begins));
+  attrs.emplace("ends", places(*ends));
   n.out(0, n.op("Slice", {n.in(0)}, attrs));
 }
 

@@ -72,6 +72,19 @@ const GraphProto *NodeContext::graph(std::string_view name) {
   return nullptr;
 }
 
+std::vector<Named> NodeContext::convertGraph(const GraphProto &graph,
+                                             const Values &arguments,
+                                             Value condition) {
+  if (condition == kNone)
+    return subgraphs.convert(graph, arguments);
+  Value outer = builder.checkIndicesWhere(kNone);
+  builder.checkIndicesWhere(outer == kNone ? condition
+                                           : op("And", {outer, condition}));
+  std::vector<Named> results = subgraphs.convert(graph, arguments);
+  builder.checkIndicesWhere(outer);
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -125,6 +138,8 @@ std::optional<Dims> NodeContext::known(Value value) {
 
 Dims NodeContext::needed(size_t i, std::string_view what) {
   if (std::optional<Dims> values = known(in(i)))
+    return *values;
+  if (std::optional<Dims> values = builder.fixedElements(in(i)))
     return *values;
   refuse(std::string(what) + " is not known when the model is read");
   return {};
@@ -238,6 +253,29 @@ static Dims numbersOf(const Sizes &sizes) {
   for (const Size &size : sizes)
     numbers.push_back(size.number);
   return numbers;
+}
+
+Size productOf(const Sizes &sizes, int64_t from, int64_t to) {
+  Dims known;
+  std::string expression;
+  for (int64_t i = from; i < to; ++i) {
+    if (sizes[i].isKnown()) {
+      known.push_back(sizes[i].number);
+      continue;
+    }
+    if (sizes[i].expression.empty())
+      return {};
+    expression +=
+        (expression.empty() ? "(" : " * (") + sizes[i].expression + ")";
+  }
+  int64_t number = reference::elementCount(known);
+  if (number < 0)
+    return {};
+  if (expression.empty())
+    return {number, ""};
+  if (number != 1)
+    expression += " * " + std::to_string(number);
+  return {graph::kUnknownDim, expression};
 }
 
 Value NodeContext::reshapeTo(Value value, Sizes sizes) {

@@ -56,10 +56,11 @@ public:
   const AttributeProto *find(std::string_view name) const;
   /// The graph that attribute `name` is; null after an error if there is none.
   const GraphProto *graph(std::string_view name);
+  /// The outputs of `graph`, which count only where the scalar `condition`
+  /// holds; kNone: always.
   std::vector<Named> convertGraph(const GraphProto &graph,
-                                  const Values &arguments) {
-    return subgraphs.convert(graph, arguments);
-  }
+                                  const Values &arguments,
+                                  Value condition = kNone);
 
   // Tensors.
 
@@ -85,6 +86,9 @@ public:
   std::optional<Sizes> sizesOf(Value value) { return builder.sizesOf(value); }
   std::optional<Sizes> elementsAsSizes(Value value) {
     return builder.elementsAsSizes(value);
+  }
+  Size sizeOf(const std::string &expression) {
+    return builder.sizeOf(expression);
   }
   /// The elements of operand `i`, or an error that calls it `what`.
   Dims needed(size_t i, std::string_view what);
@@ -169,5 +173,9 @@ private:
   Values operands;
   std::vector<Named> outs;
 };
+
+/// The product of sizes from `from` on, before `to`; neither a number nor an
+/// expression if it is too large.
+Size productOf(const Sizes &sizes, int64_t from, int64_t to);
 
 } // namespace tenon::onnx

@@ -11,31 +11,6 @@ namespace tenon::onnx {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// The product of sizes from `from` on, before `to`; neither a number nor an
-/// expression if it is too large.
-static Size product(const Sizes &sizes, int64_t from, int64_t to) {
-  Dims known;
-  std::string expression;
-  for (int64_t i = from; i < to; ++i) {
-    if (sizes[i].isKnown()) {
-      known.push_back(sizes[i].number);
-      continue;
-    }
-    if (sizes[i].expression.empty())
-      return {};
-    expression +=
-        (expression.empty() ? "(" : " * (") + sizes[i].expression + ")";
-  }
-  int64_t number = reference::elementCount(known);
-  if (number < 0)
-    return {};
-  if (expression.empty())
-    return {number, ""};
-  if (number != 1)
-    expression += " * " + std::to_string(number);
-  return {graph::kUnknownDim, expression};
-}
-
 /// Before version 13 the dims from axis on are normalised as if they were one:
 /// `normalized` gets a tensor and the dim of it to normalise.
 template <typename Normalized>
@@ -49,7 +24,7 @@ static void overFlattened(NodeContext &n, Normalized normalized) {
     return n.out(0, normalized(x, axis));
   Sizes sizes = *n.sizesOf(x);
   Value flat =
-      n.reshapeTo(x, {product(sizes, 0, axis), product(sizes, axis, rank)});
+      n.reshapeTo(x, {productOf(sizes, 0, axis), productOf(sizes, axis, rank)});
   n.out(0, n.reshapeTo(normalized(flat, 1), sizes));
 }
 

@@ -2,6 +2,7 @@
 //
 // Resampling.
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/ResizeSizes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -221,6 +222,18 @@ static bool resizeByMatrices(NodeContext &n, const Resized &to,
   return true;
 }
 
+/// Whether the operand sizes has some, of dims that change, that depend on
+/// those of inputs.
+static bool dependsOnSizes(NodeContext &n) {
+  Sizes before = n.sizesOf(n.in(0)).value_or(Sizes{}),
+        after = n.elementsAsSizes(n.in(3)).value_or(Sizes{});
+  for (size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+    if (!after[i].isKnown() &&
+        (i >= 2 || before[i].expression != after[i].expression))
+      return true;
+  return false;
+}
+
 /// The operand sizes; 0 for the batch or channels if they stay, whatever they
 /// are.
 static Dims neededSizes(NodeContext &n) {
@@ -248,7 +261,10 @@ static void resize11(NodeContext &n) {
   Resized given, to;
   Dims dims = n.shape(n.in(0));
   // An operand of no elements is like one that is left out.
-  if (n.in(3) != kNone && n.shape(n.in(3)) != Dims{0})
+  bool hasSizes = n.in(3) != kNone && n.shape(n.in(3)) != Dims{0};
+  if (hasSizes && dependsOnSizes(n) && resizeToSizes(n))
+    return;
+  if (hasSizes)
     given.sizes = neededSizes(n);
   else
     given.scales = neededFloats(n, 2);

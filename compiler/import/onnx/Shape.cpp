@@ -72,20 +72,42 @@ static void constantOfShape(NodeContext &n) {
   n.out(0, n.op("Expand", {element, n.in(0)}));
 }
 
+/// A range whose ends depend on sizes: the index of each number, times delta,
+/// and the start. Whether it is one.
+static bool rangeOfSizes(NodeContext &n) {
+  std::optional<Sizes> start = n.elementsAsSizes(n.in(0)),
+                       limit = n.elementsAsSizes(n.in(1)),
+                       delta = n.elementsAsSizes(n.in(2));
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 ||
+      delta->size() != 1 || !delta->front().isKnown() ||
+      delta->front().number < 1)
+    return false;
+  auto textOf = [](const Size &size) {
+    return size.isKnown() ? std::to_string(size.number) : size.expression;
+  };
+  int64_t step = delta->front().number;
+  std::string count =
+      "(" + textOf(limit->front()) + ") - (" + textOf(start->front()) + ")";
+  if (step != 1)
+    count = "(" + count + " + " + std::to_string(step - 1) + ") // " +
+            std::to_string(step);
+  DType type = n.type(n.in(0));
+  Value places = n.expandTo(n.scalar(0, DType::s64), {n.sizeOf(count)});
+  Value numbers = n.cast(n.indexAlong(places, 0), type);
+  if (step != 1)
+    numbers = n.op("Multiply", {numbers, n.reshape(n.in(2), {})});
+  if (!start->front().isKnown() || start->front().number != 0)
+    numbers = n.op("Add", {numbers, n.reshape(n.in(0), {})});
+  n.out(0, numbers);
+  return true;
+}
+
 /// As many numbers as fit below the limit.
 static void range(NodeContext &n) {
-  // Of as many numbers as a size: their index.
   bool isKnown =
       n.elements(n.in(0)) && n.elements(n.in(1)) && n.elements(n.in(2));
-  if (std::optional<Sizes> limit =
-          isKnown ? std::nullopt : n.elementsAsSizes(n.in(1));
-      limit && limit->size() == 1) {
-    if (n.neededNumber(0, "the operand start", 0) != 0 ||
-        n.neededNumber(2, "the operand delta", 1) != 1)
-      return n.refuse("a range of unknown size is from 0, in steps of 1");
-    Value places = n.expandTo(n.scalar(0, DType::s64), *limit);
-    return n.out(0, n.cast(n.indexAlong(places, 0), n.type(n.in(0))));
-  }
+  if (!isKnown && rangeOfSizes(n))
+    return;
   double start = n.neededNumber(0, "the operand start", 0);
   double limit = n.neededNumber(1, "the operand limit", 0);
   double delta = n.neededNumber(2, "the operand delta", 1);

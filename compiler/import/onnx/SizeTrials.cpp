@@ -12,15 +12,20 @@ using graph::SizeExpr;
 /// The numbers of the n-th name. Images are halved up to five times: four
 /// trials have multiples of 32, of which one has large ones, so that the
 /// smaller of a size and a limit is not taken for the size. The others are
-/// primes, small ones for tables that end early.
+/// primes, small ones for tables that end early, and larger ones for windows
+/// that need that many.
 static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
   static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
                                        31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
+  static constexpr int64_t others[] = {13, 11, 3,  19, 7,  17, 5,
+                                       2,  29, 23, 37, 31, 43, 41};
+  static constexpr int64_t large[] = {1009, 953, 907, 1013, 859, 811,
+                                      1019, 769, 727, 691,  661, 619};
   constexpr size_t count = std::size(primes);
-  return {
-      32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
-      64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
-      primes[(3 * n + 5) % count],      32 * (1021 + 2 * primes[n % count])};
+  return {32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
+          64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
+          others[n % std::size(others)],    32 * (1021 + 2 * primes[n % count]),
+          large[n % std::size(large)]};
 }
 
 const std::array<int64_t, SizeTrials::kCount> &
@@ -126,17 +131,54 @@ struct SizeTrials::Search {
   }
 };
 
-std::optional<std::string>
-SizeTrials::expressionOf(const Numbers &numbers) const {
-  std::vector<int64_t> told;
+/// Whether both are the same wherever `numbers` tells.
+static bool isSame(const SizeTrials::Numbers &other,
+                   const SizeTrials::Numbers &numbers) {
+  for (size_t k = 0; k < SizeTrials::kCount; ++k)
+    if (numbers[k] && numbers[k] != other[k])
+      return false;
+  return true;
+}
+
+/// The number that all are; nothing if they differ.
+static std::optional<int64_t> constantOf(const SizeTrials::Numbers &numbers) {
+  std::optional<int64_t> same;
   for (const auto &number : numbers)
-    if (number)
-      told.push_back(*number);
-  if (told.size() < 2)
+    if (number && same.value_or(*number) != *number)
+      return std::nullopt;
+    else if (number)
+      same = number;
+  return same;
+}
+
+static SizeTrials::Numbers
+known(const std::array<int64_t, SizeTrials::kCount> &all) {
+  SizeTrials::Numbers numbers;
+  std::ranges::copy(all, numbers.begin());
+  return numbers;
+}
+
+std::optional<std::string>
+SizeTrials::expressionOf(const Numbers &given) const {
+  auto tells = static_cast<size_t>(std::ranges::count_if(
+      given, [](const auto &number) { return number.has_value(); }));
+  if (tells < 2)
     return std::nullopt;
-  if (std::ranges::count(told, told[0]) == static_cast<int64_t>(told.size()))
-    return std::to_string(told[0]);
-  Search search{numbers, told.size()};
+  if (auto number = constantOf(given))
+    return std::to_string(*number);
+  // A window that does not fit has a number of positions below 0.
+  Numbers numbers = given;
+  for (auto &number : numbers)
+    if (number && *number < 0) {
+      number.reset();
+      --tells;
+    }
+  if (tells < 2)
+    return std::nullopt;
+  Search search{numbers, tells};
+  for (const Positions &each : positions)
+    if (isSame(each.numbers, numbers))
+      return each.text;
   for (const Name &a : names)
     if (auto text = search.scaled(a.text, a.numbers))
       return text;
@@ -164,7 +206,110 @@ SizeTrials::expressionOf(const Numbers &numbers) const {
                 auto text = search.scaled(all.text, all.numbers))
               return text;
       }
+  return productOfPositions(numbers);
+}
+
+/// What `base`, a factor of it, leaves of `numbers`; nothing if it is none.
+std::optional<SizeTrials::Numbers> SizeTrials::quotient(const Numbers &numbers,
+                                                        const Numbers &base) {
+  Numbers rest;
+  for (size_t k = 0; k < kCount; ++k) {
+    if (!numbers[k])
+      continue;
+    if (*numbers[k] == 0 && base[k] == 0)
+      continue; // tells nothing
+    if (!base[k] || *base[k] < 1 || *numbers[k] % *base[k])
+      return std::nullopt;
+    rest[k] = *numbers[k] / *base[k];
+  }
+  return rest;
+}
+
+/// Those that windows have, and parts of names, rounded down and up, that
+/// models compute without one.
+std::vector<SizeTrials::Positions> SizeTrials::factors() const {
+  std::vector<Positions> all = positions;
+  for (const Name &name : names)
+    for (int64_t divisor : {2, 4, 8, 16, 32})
+      for (bool roundsUp : {false, true}) {
+        std::string divided = " // " + std::to_string(divisor);
+        Positions part{name.text, 0, divisor, name.text + divided, {}};
+        if (roundsUp)
+          part.text = "(" + name.text + " + " + std::to_string(divisor - 1) +
+                      ")" + divided;
+        for (size_t k = 0; k < kCount; ++k)
+          part.numbers[k] =
+              (name.numbers[k] + (roundsUp ? divisor - 1 : 0)) / divisor;
+        all.push_back(std::move(part));
+      }
+  return all;
+}
+
+/// Tokens of an image: the positions along both of its dims, and a number.
+std::optional<std::string>
+SizeTrials::productOfPositions(const Numbers &numbers) const {
+  const std::vector<Positions> positions = factors();
+  for (const Positions &a : positions) {
+    auto rest = quotient(numbers, a.numbers);
+    if (!rest)
+      continue;
+    std::string text = "(" + a.text + ")";
+    if (auto factor = constantOf(*rest))
+      return text + " * " + std::to_string(*factor);
+    for (const Positions &b : positions) {
+      auto left = quotient(*rest, b.numbers);
+      if (auto factor = left ? constantOf(*left) : std::nullopt)
+        return text + " * (" + b.text + ")" +
+               (*factor == 1 ? "" : " * " + std::to_string(*factor));
+    }
+    for (const Name &name : names) {
+      auto left = quotient(*rest, known(name.numbers));
+      if (!left)
+        continue;
+      if (auto factor = constantOf(*left))
+        return text + " * " + name.text +
+               (*factor == 1 ? "" : " * " + std::to_string(*factor));
+      for (const Positions &b : positions) {
+        auto last = quotient(*left, b.numbers);
+        if (auto factor = last ? constantOf(*last) : std::nullopt)
+          return text + " * (" + b.text + ") * " + name.text +
+                 (*factor == 1 ? "" : " * " + std::to_string(*factor));
+      }
+    }
+  }
   return std::nullopt;
+}
+
+void SizeTrials::addPositions(const std::string &size, int64_t more,
+                              int64_t stride) {
+  Positions made{size, more, stride, "", {}};
+  // Rounded down once more: ((base + a) // m + b) // n is
+  // (base + a + b m) // (m n).
+  auto inner = std::ranges::find(positions, size, &Positions::text);
+  if (inner != positions.end() &&
+      (__builtin_mul_overflow(more, inner->divisor, &made.more) ||
+       __builtin_add_overflow(made.more, inner->more, &made.more) ||
+       __builtin_mul_overflow(stride, inner->divisor, &made.divisor)))
+    return;
+  if (inner != positions.end())
+    made.base = inner->base;
+  bool isName = std::ranges::find(names, made.base, &Name::text) != names.end();
+  made.text = isName ? made.base : "(" + made.base + ")";
+  if (made.more)
+    made.text +=
+        (made.more > 0 ? " + " : " - ") + std::to_string(std::abs(made.more));
+  if (made.divisor != 1)
+    made.text = (made.more ? "(" + made.text + ")" : made.text) + " // " +
+                std::to_string(made.divisor);
+  constexpr size_t kMost = 64; // products are searched for pairs
+  auto numbers = numbersOf(made.text);
+  if (!numbers || positions.size() >= kMost ||
+      std::ranges::any_of(positions, [&](const Positions &other) {
+        return other.text == made.text;
+      }))
+    return;
+  made.numbers = *numbers;
+  positions.push_back(std::move(made));
 }
 
 } // namespace tenon::onnx

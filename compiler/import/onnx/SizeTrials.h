@@ -24,7 +24,9 @@ namespace tenon::onnx {
 /// Not thread-safe.
 class SizeTrials {
 public:
-  static constexpr size_t kCount = 6;
+  static constexpr size_t kCount = 7;
+  /// Those whose sizes have no common divisor.
+  static constexpr std::array<size_t, 3> kPrimes{3, 4, 6};
   /// A size in each trial; absent where the trial does not get that far.
   using Numbers = std::array<std::optional<int64_t>, kCount>;
 
@@ -35,6 +37,11 @@ public:
   /// two trials tell.
   std::optional<std::string> expressionOf(const Numbers &numbers) const;
 
+  /// The positions of a window along a dim of that size, an expression:
+  /// (size + more) // stride. That is a size like those of names from here on,
+  /// since no search finds what is rounded down several times.
+  void addPositions(const std::string &size, int64_t more, int64_t stride);
+
   bool empty() const { return names.empty(); }
 
 private:
@@ -44,8 +51,22 @@ private:
   };
   const std::array<int64_t, kCount> &numbersOfName(const std::string &name);
   struct Search;
+  static std::optional<Numbers> quotient(const Numbers &numbers,
+                                         const Numbers &base);
+
+  /// (base + more) // divisor, and its numbers.
+  struct Positions {
+    std::string base;
+    int64_t more, divisor;
+    std::string text;
+    Numbers numbers;
+  };
+
+  std::vector<Positions> factors() const;
+  std::optional<std::string> productOfPositions(const Numbers &numbers) const;
 
   std::vector<Name> names;
+  std::vector<Positions> positions;
 };
 
 } // namespace tenon::onnx

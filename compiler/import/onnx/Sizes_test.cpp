@@ -21,7 +21,8 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
        {"batch", "12 * batch", "tokens + 1", "batch * tokens",
         "768 * batch * tokens", "height // 2", "(height + 1) // 2",
         "(batch + tokens)", "height // 32", "batch * height * width", "7",
-        "tokens - 1", "height * width // 4", "21 * height * width // 1024"}) {
+        "tokens - 1", "height * width // 4", "21 * height * width // 1024",
+        "batch * ((height + 31) // 32) * (width // 4) * 3"}) {
     auto numbers = trials.numbersOf(text);
     ASSERT_TRUE(numbers) << text;
     auto found = trials.expressionOf(*numbers);
@@ -41,6 +42,22 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
   SizeTrials::Numbers one{};
   one[0] = 4;
   EXPECT_FALSE(trials.expressionOf(one));
+}
+
+/// What windows round down several times is known by how it came about.
+TEST(SizeTrials, PositionsOfWindows) {
+  SizeTrials trials;
+  ASSERT_TRUE(trials.numbersOf("samples"));
+  ASSERT_TRUE(trials.numbersOf("batch"));
+  trials.addPositions("samples", -5, 5);            // 10 taps, stride 5
+  trials.addPositions("(samples - 5) // 5", -1, 2); // 3 taps, stride 2
+  const char *twice = "((samples - 5) // 5 - 1) // 2";
+  auto found = trials.expressionOf(*trials.numbersOf(twice));
+  EXPECT_EQ(found, "(samples - 10) // 10");
+  auto tokens = *trials.numbersOf(std::string("3 * batch * (") + twice + ")");
+  found = trials.expressionOf(tokens);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(trials.numbersOf(*found), tokens) << *found;
 }
 
 ValueInfoProto named(std::string_view name, DataType type,

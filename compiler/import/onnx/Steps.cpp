@@ -60,10 +60,16 @@ Value whole(NodeContext &n, const Named &named, const std::string &what) {
   return named.value;
 }
 
+static bool isSameConstant(NodeContext &n, Value a, Value b) {
+  const reference::Tensor *x = n.elements(a), *y = n.elements(b);
+  return x && y && x->dtype == y->dtype && x->shape == y->shape &&
+         x->data == y->data && x->integers == y->integers;
+}
+
 Value choose(NodeContext &n, Value condition, Value a, Value b,
              const std::string &what) {
   requireSameType(n, a, b, what);
-  if (a == b)
+  if (a == b || isSameConstant(n, a, b))
     return a;
   Sizes sizes = sizesOf(n, a), others = sizesOf(n, b);
   if (!n.failed() && !areSame(sizes, others))
@@ -100,7 +106,7 @@ Value stack(NodeContext &n, Values parts, int64_t axis,
 Steps::Steps(NodeContext &n, const GraphProto &body, size_t numConditions,
              Values values)
     : n(n), body(body), numConditions(numConditions),
-      carried(std::move(values)) {
+      carried(std::move(values)), lasting(carried) {
   size_t before = numConditions + carried.size();
   size_t count = body.outputs.size();
   if (count < before || count - numConditions < n.numOutputs())
@@ -120,19 +126,23 @@ std::vector<Named> Steps::convertBody(const Values &before,
   Values arguments = before;
   arguments.insert(arguments.end(), carried.begin(), carried.end());
   arguments.insert(arguments.end(), behind.begin(), behind.end());
-  return n.convertGraph(body, arguments);
+  return n.convertGraph(body, arguments, active);
 }
 
 Value Steps::add(const Values &before, const Values &behind) {
   std::vector<Named> results = convertBody(before, behind);
+  hasCounted = false;
   for (size_t i = 0; i < carried.size() && !n.failed(); ++i) {
     std::string what = "carried value " + std::to_string(i);
     Value next = whole(n, results[numConditions + i], what);
     requireSameType(n, next, carried[i], what);
-    if (active != kNone)
-      next = choose(n, active, next, carried[i], what);
-    if (next != carried[i])
-      carried[i] = folded(n, next);
+    if (next != carried[i]) {
+      next = folded(n, next);
+      hasCounted |= n.elements(next) != nullptr;
+    }
+    lasting[i] =
+        active == kNone ? next : choose(n, active, next, lasting[i], what);
+    carried[i] = next;
   }
   for (size_t j = 0; j < entries.size() && !n.failed(); ++j) {
     if (!n.wants(carried.size() + j))

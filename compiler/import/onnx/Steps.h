@@ -54,7 +54,10 @@ public:
 
   size_t numCarried() const { return carried.size(); }
   size_t numEntries() const { return entries.size(); }
-  Value carriedValue(size_t i) const { return carried[i]; }
+  /// What the last step that counts gave.
+  Value carriedValue(size_t i) const { return lasting[i]; }
+  /// Whether the last step changed a carried value that is known.
+  bool counts() const { return hasCounted; }
   /// The entries for scan output `j`, along `axis` of the result. Those of
   /// steps that do not count are zeros.
   Value stacked(size_t j, int64_t axis, bool reversed = false);
@@ -68,7 +71,11 @@ private:
   NodeContext &n;
   const GraphProto &body;
   size_t numConditions;
+  /// What the next step gets. It is executed only after all others were, so
+  /// that these are right where it counts, and counters stay known.
   Values carried;
+  Values lasting;
+  bool hasCounted = false;
   std::vector<Values> entries; // of each scan output
   Values samples;              // an entry of each where there are no steps
   Value active = kNone;        // whether the next step counts; kNone: it does

@@ -206,3 +206,18 @@ func.func private @norm(%x: tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32> attribut
   %0 = graph.SoftMax %x {axis = 1 : i64} : (tensor<1x6x5x7xf32>) -> tensor<1x6x5x7xf32>
   return %0 : tensor<1x6x5x7xf32>
 }
+
+// -----
+
+// A slice of a slice is a part of the whole buffer: sizes that are not known
+// leave a part without a size of its own.
+// CHECK-LABEL: func.func @main(%arg0: memref<?x4x6xf32>
+// CHECK:         rt.part %[[X:.*]][6] : memref<?x4x6xf32> to memref<1xf32>
+// CHECK:         rt.part %[[X]][7] : memref<?x4x6xf32> to memref<1xf32>
+func.func @main(%x: tensor<?x4x6xf32>) -> tensor<?x2x3xf32> {
+  %0 = graph.Exp %x : (tensor<?x4x6xf32>) -> tensor<?x4x6xf32>
+  %1 = tile.slice %0 at [0, 1, 0] by [1, 2, 1] : tensor<?x4x6xf32> -> tensor<?x2x6xf32>
+  %2 = tile.slice %1 at [0, 0, 1] by [1, 1, 2] : tensor<?x2x6xf32> -> tensor<?x2x3xf32>
+  %3 = graph.Exp %2 : (tensor<?x2x3xf32>) -> tensor<?x2x3xf32>
+  return %3 : tensor<?x2x3xf32>
+}

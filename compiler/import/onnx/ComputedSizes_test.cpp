@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators whose operands are computed from sizes that are not known: each
+// model is read once for any sizes and once for given ones, and both must
+// compute the same.
+#include "compiler/import/onnx/TestGraphs.h"
+#include "dialects/graph/infer/Prepare.h"
+
+using namespace tenon;
+using namespace tenon::onnx;
+using namespace tenon::onnx::test;
+
+namespace {
+
+AttributeProto text(std::string_view name, std::string_view value) {
+  AttributeProto attribute;
+  attribute.name = name;
+  attribute.s = value;
+  return attribute;
+}
+
+Tensor ramp(const graph::Dims &shape) {
+  Numbers elements;
+  for (int64_t i = 0; i < reference::elementCount(shape); ++i)
+    elements.push_back(static_cast<double>(i * i % 37) - 9);
+  return tensor(graph::DType::f32, shape, elements);
+}
+
+/// What the graph computes once its sizes are those of `given`.
+Tensor computed(Imported imported, const Given &given) {
+  for (const Port &input : imported.inputs)
+    if (input.id)
+      imported.graph.tensors.at(*input.id).shape = given.at(input.name).shape;
+  auto prepared = graph::prepareGraph(imported.graph);
+  EXPECT_TRUE(prepared) << (prepared ? "" : str(prepared.errors()));
+  if (!prepared)
+    return {};
+  imported.graph = **prepared;
+  std::vector<Tensor> results = evaluated(imported, given);
+  return results.empty() ? Tensor{} : results[0];
+}
+
+/// Inputs x and like of the sizes `x` and `like`; output y.
+void expectSame(const std::vector<NodeProto> &nodes,
+                const std::vector<std::pair<graph::Dims, graph::Dims>> &sizes,
+                const std::vector<TensorProto> &weights) {
+  static constexpr std::string_view names[] = {"a", "b", "c", "d"},
+                                    others[] = {"e", "f", "g", "h"};
+  Names dims(names, names + sizes[0].first.size()),
+      likeDims(others, others + sizes[0].second.size());
+  ModelProto model = modelOf(
+      nodes,
+      {named("x", DataType::f32, dims), named("like", DataType::f32, likeDims)},
+      {"y"}, weights);
+  auto open = importModel(model);
+  ASSERT_TRUE(open) << str(open.errors());
+  for (const auto &[x, like] : sizes) {
+    ImportOptions options;
+    options.shapes = {{"x", x}, {"like", like}};
+    auto closed = importModel(model, options);
+    ASSERT_TRUE(closed) << str(closed.errors());
+    Given given{{"x", ramp(x)}, {"like", ramp(like)}};
+    Tensor expected = computed(*closed, given), y = computed(*open, given);
+    ASSERT_EQ(y.shape, expected.shape);
+    for (int64_t i = 0; i < y.numElements(); ++i)
+      EXPECT_NEAR(y.at(i), expected.at(i), 1e-5) << i;
+  }
+}
+
+/// b, the size of dim 1 of x, and f, that of like, as s64 of rank 1.
+std::vector<NodeProto> sizesOfBoth(std::vector<NodeProto> more) {
+  std::vector<NodeProto> nodes = {node("Shape", {"x"}, {"shape"}),
+                                  node("Gather", {"shape", "one"}, {"b"}),
+                                  node("Shape", {"like"}, {"shape2"}),
+                                  node("Gather", {"shape2", "one"}, {"f"})};
+  nodes.insert(nodes.end(), more.begin(), more.end());
+  return nodes;
+}
+
+std::vector<TensorProto> constants() {
+  return {integers("one", {1}, {1}),
+          integers("zero", {1}, {0}),
+          integers("two", {1}, {2}),
+          integers("step", {1}, {1}),
+          integers("first", {1}, {graph::kUnknownDim}),
+          integers("last", {1}, {INT64_MAX}),
+          integers("back", {1}, {-1})};
+}
+
+TEST(ComputedSizes, Slices) {
+  // Beside an end, exporters write the step, and the least number for a begin.
+  for (Names ends : {Names{"zero", "f"},
+                     {"one", "f"},
+                     {"f", "last"},
+                     {"f", "back"},
+                     {"f", "b"},
+                     {"first", "back"}}) {
+    std::vector<NodeProto> nodes = sizesOfBoth(
+        {node("Slice", {"x", ends[0], ends[1], "one", "step"}, {"part"}),
+         node("ReduceSum", {"like"}, {"sum"}),
+         node("Add", {"part", "sum"}, {"y"})});
+    expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 5}, {1, 2}}}, constants());
+  }
+}
+
+TEST(ComputedSizes, Ranges) {
+  for (Names ends : {Names{"nothing", "f", "step"},
+                     {"f", "b", "step"},
+                     {"unit", "b", "pair"}}) {
+    std::vector<NodeProto> nodes = sizesOfBoth(
+        {node("Squeeze", {"f", "zero"}, {"f0"}),
+         node("Squeeze", {"b", "zero"}, {"b0"}),
+         node("Range",
+              {ends[0] == "f" ? "f0" : ends[0], ends[1] == "f" ? "f0" : "b0",
+               ends[2] == "pair" ? "pair" : "unit"},
+              {"numbers"}),
+         node("Cast", {"numbers"}, {"floats"},
+              {attr("to", static_cast<int64_t>(DataType::f32))}),
+         node("ReduceSum", {"x"}, {"sum"}),
+         node("ReduceSum", {"like"}, {"sum2"}),
+         node("Add", {"sum", "sum2"}, {"sums"}),
+         node("Squeeze", {"sums"}, {"scalar"}),
+         node("Add", {"floats", "scalar"}, {"y"})});
+    std::vector<TensorProto> weights = constants();
+    weights.push_back(integers("nothing", {}, {0}));
+    weights.push_back(integers("unit", {}, {1}));
+    weights.push_back(integers("pair", {}, {2}));
+    expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}}, weights);
+  }
+}
+
+TEST(ComputedSizes, Repetitions) {
+  expectSame(sizesOfBoth({node("Concat", {"one", "f"}, {"repeats"},
+                               {attr("axis", int64_t{0})}),
+                          node("Tile", {"x", "repeats"}, {"tiled"}),
+                          node("ReduceSum", {"like"}, {"sum"}),
+                          node("Add", {"tiled", "sum"}, {"y"})}),
+             {{{2, 3}, {2, 4}}, {{3, 5}, {1, 2}}}, constants());
+}
+
+TEST(ComputedSizes, FlattenedDims) {
+  for (int64_t axis : {0, 1, 2})
+    expectSame({node("Flatten", {"x"}, {"flat"}, {attr("axis", axis)}),
+                node("ReduceSum", {"like"}, {"sum"}),
+                node("Add", {"flat", "sum"}, {"y"})},
+               {{{2, 3}, {2, 4}}, {{3, 5}, {1, 2}}}, {});
+}
+
+/// Images that get the size of another one.
+TEST(ComputedSizes, Resizes) {
+  struct Form {
+    std::string_view mode, coordinates, nearest;
+  };
+  std::vector<Form> forms;
+  for (std::string_view coordinates :
+       {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
+    forms.push_back({"linear", coordinates, "floor"});
+    for (std::string_view nearest :
+         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+      forms.push_back({"nearest", coordinates, nearest});
+  }
+  for (const Form &form : forms) {
+    SCOPED_TRACE(std::string(form.mode) + " " + std::string(form.coordinates) +
+                 " " + std::string(form.nearest));
+    expectSame({node("Shape", {"x"}, {"shape"}),
+                node("Slice", {"shape", "zero", "two"}, {"batch"}),
+                node("Shape", {"like"}, {"shape2"}),
+                node("Slice", {"shape2", "two", "last"}, {"space"}),
+                node("Concat", {"batch", "space"}, {"sizes"},
+                     {attr("axis", int64_t{0})}),
+                node("Resize", {"x", "", "", "sizes"}, {"resized"},
+                     {text("mode", form.mode),
+                      text("coordinate_transformation_mode", form.coordinates),
+                      text("nearest_mode", form.nearest)}),
+                node("Add", {"resized", "like"}, {"y"})},
+               {{{1, 2, 3, 4}, {1, 2, 6, 9}},
+                {{1, 1, 5, 7}, {1, 1, 3, 1}},
+                {{2, 1, 4, 2}, {2, 1, 4, 5}}},
+               constants());
+  }
+}
+
+} // namespace
