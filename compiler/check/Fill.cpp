@@ -467,7 +467,9 @@ Tensor drawTensor(const graph::LogicalTensor &edge, const Use &use,
 std::optional<Error> problemOf(const graph::LogicalTensor &edge) {
   constexpr int64_t kMaxElements = int64_t{1} << 28;
   Error error;
-  std::string what = "input tensor " + std::to_string(edge.id);
+  std::string what =
+      "input tensor " +
+      (edge.name.empty() ? std::to_string(edge.id) : "\"" + edge.name + "\"");
   if (!edge.hasStaticShape()) {
     error.code = ErrorCode::UnknownShape;
     error.message = "the shape of " + what + " is not known";

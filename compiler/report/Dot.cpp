@@ -39,8 +39,13 @@ std::string portOf(uint64_t id, bool isInput) {
   return (isInput ? "in" : "out") + std::to_string(id);
 }
 
+/// Inputs and outputs have the name that a model gives them.
 std::string edgeLabel(const Graph &graph, uint64_t id) {
-  return std::to_string(id) + ": " + typeText(graph.tensor(id));
+  const graph::LogicalTensor &tensor = graph.tensor(id);
+  bool isNamed =
+      !tensor.name.empty() && tensor.property != graph::PropertyType::constant;
+  return std::to_string(id) + (isNamed ? " " + tensor.name : "") + ": " +
+         typeText(tensor);
 }
 
 class Writer {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Loading.h"
 
+#include "compiler/report/Stats.h"
 #include "tools/tenon/Progress.h"
 
 #include <CLI/CLI.hpp>
@@ -59,16 +60,19 @@ Expected<Prepared> prepareLoaded(const LoadedModel &model,
   OverrideText structural = overrides;
   structural.mb.clear();
   structural.inShapes.clear();
-  bool sameShapes = prepared->isDynamic;
-  if (!sameShapes) {
-    sameShapes = true;
-    for (uint64_t id : model.graph.inputPorts)
-      sameShapes &=
-          model.graph.tensor(id).shape == prepared->runGraph.tensor(id).shape;
+  constexpr const char *kHint = "compile the model with these options";
+  if (!overridesText(structural).empty())
+    return badOption("a compiled file cannot be changed", kHint);
+  for (uint64_t id : model.graph.inputPorts) {
+    const graph::LogicalTensor &is = model.graph.tensor(id);
+    const graph::LogicalTensor &wanted = prepared->runGraph.tensor(id);
+    if (!prepared->isDynamic && is.shape != wanted.shape)
+      return badOption("a compiled file cannot be changed: its " +
+                           describeTensor(model.graph, id) + " is " +
+                           report::typeText(is) + ", not " +
+                           report::typeText(wanted),
+                       kHint);
   }
-  if (!overridesText(structural).empty() || !sameShapes)
-    return badOption("a compiled file cannot be changed",
-                     "compile the model with these options");
   return prepared;
 }
 

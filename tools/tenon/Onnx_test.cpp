@@ -183,6 +183,12 @@ TEST(Onnx, LibrariesHaveNamesAndWeights) {
     EXPECT_RESULT(tenon("run --repeat=1 " + library + " --input x=" + rows +
                         "x3xf32=zeros"),
                   0, "[1, 2, 3");
+  EXPECT_RESULT(tenon("inspect --graph " + library), 0, " x: ?x3xf32");
+  EXPECT_RESULT(tenon("compile " + model() + " -o " + library +
+                      " --name=add --in-shapes=x:2x3"),
+                0, "wrote");
+  EXPECT_RESULT(tenon("run --repeat=1 " + library + " --input x=1x3xf32"), 1,
+                "its x is 2x3xf32, not 1x3xf32");
 }
 
 } // namespace

@@ -35,8 +35,8 @@ private:
 };
 
 /// What the process is busy with while this lives, and for how long. Nothing
-/// else writes to the terminal, and no process is forked meanwhile; one lives
-/// at a time.
+/// else writes to the terminal meanwhile, and one lives at a time. There is a
+/// thread on terminals: a process that is forked then executes another program.
 class Busy {
 public:
   /// `delay`: seconds before it is shown.
