@@ -48,7 +48,7 @@ void printSummary(const ModelSummary &summary) {
               static_cast<long long>(summary.irVersion));
   printPorts("input", summary.inputs);
   printPorts("output", summary.outputs);
-  std::printf("parameters      %s, %.6g elements, %s\n",
+  std::printf("parameters      %s, %.0f elements, %s\n",
               countText(summary.parameters, "tensor").c_str(),
               summary.parameterElements,
               bytesText(summary.parameterBytes).c_str());

@@ -64,6 +64,8 @@ static std::string typeText(const ValueInfoProto &port,
       tensor && tensor->shape ? &*tensor->shape : nullptr;
   if (!port.shape && !known)
     return text + " of unknown rank";
+  // Exporters write pages of what they know of a size.
+  constexpr size_t kLongestName = 48;
   size_t rank = known ? known->size() : port.shape->size();
   text += "[";
   for (size_t i = 0; i < rank; ++i) {
@@ -74,10 +76,10 @@ static std::string typeText(const ValueInfoProto &port,
       text += std::to_string((*known)[i]);
     else if (dim && dim->value && *dim->value >= 0)
       text += std::to_string(*dim->value);
-    else if (dim && isSizeName(dim->name))
-      text += dim->name;
     else if (tensor && i < tensor->sizes.size() && !tensor->sizes[i].empty())
       text += tensor->sizes[i];
+    else if (dim && isSizeName(dim->name) && dim->name.size() <= kLongestName)
+      text += dim->name;
     else
       text += "?";
   }
