@@ -47,7 +47,7 @@ def models():
            [{"bytes": ("bytes", (batch, 2048))} for batch in (1, 3)])
     ocr = "rapidocr/models/"
     yield ("ocr_cls", ocr + "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
-           pictures("x", [(1, 48, 192), (2, 32, 160)]))
+           pictures("x", [(1, 48, 192), (2, 48, 160)]))
     yield ("ocr_det", ocr + "PP-OCRv6_det_small.onnx",
            pictures("x", [(1, 320, 320), (1, 160, 224)]))
     yield ("ocr_rec", ocr + "PP-OCRv6_rec_small.onnx",

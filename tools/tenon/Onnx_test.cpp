@@ -95,7 +95,7 @@ TEST(Onnx, FilesHoldAllArrays) {
 
 TEST(Onnx, HintsNameOpenSizes) {
   std::string model =
-      inScratch("tile.onnx", onnx::test::addWeightModel({}, "Tile"));
+      inScratch("range.onnx", onnx::test::addWeightModel({}, "Range"));
   Result result = tenon("run " + model);
   EXPECT_RESULT(result, 2, "E2003");
   EXPECT_RESULT(result, 2,
