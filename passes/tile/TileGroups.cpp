@@ -371,9 +371,13 @@ private:
       if (auto columns = sizes.columnsOf(v))
         inner.setColumns(arg, *columns);
     }
-    for (Operation &op : group.getBody().front().without_terminator())
+    for (Operation &op : group.getBody().front().without_terminator()) {
       if (failed(inner.infer(&op)))
         return failure();
+      // There would be means of nothing; inference refuses known sizes.
+      for (Index count : openPositions(&op, inner))
+        requireAtMost(1, count);
+    }
     SmallVector<Strided> in, out;
     SmallVector<std::pair<unsigned, Strided>> later; // result, its real place
     for (auto [arg, v] : llvm::zip(group.getArguments(), call.getOperands())) {

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/json/Json.h"
-#include "dialects/graph/infer/Infer.h"
-#include "tests/fuzz/Fuzz.h"
+#include "tests/fuzz/Inferred.h"
 
 #include <string_view>
+#include <utility>
 
 using namespace tenon;
 
@@ -22,14 +22,7 @@ void checkGraph(graph::Graph graph) {
   fuzz::require(bool(again), "what was written does not read", text);
   fuzz::require(json::writeJson(*again) == text,
                 "reading and writing changes the text", text);
-  fuzz::requireBlameless(graph::verifyGraph(graph));
-  std::vector<Error> errors = graph::inferGraph(graph);
-  fuzz::requireBlameless(errors);
-  if (!errors.empty())
-    return;
-  errors = graph::verifyGraph(graph);
-  fuzz::require(errors.empty(), "an inferred graph does not verify",
-                str(errors) + "\n" + json::writeJson(graph));
+  fuzz::requireInference(std::move(graph), text);
 }
 
 } // namespace

@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/onnx/Importer.h"
-#include "dialects/graph/infer/Infer.h"
-#include "tests/fuzz/Fuzz.h"
+#include "tests/fuzz/Inferred.h"
 #include "tests/fuzz/OnnxMutate.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace tenon;
 
@@ -25,15 +25,7 @@ void checkImport(const onnx::ModelProto &model,
     fuzz::require(!imported.errors().empty(), "no errors, and no graph", "");
     return fuzz::requireBlameless(imported.errors());
   }
-  graph::Graph graph = std::move(imported->graph);
-  fuzz::requireBlameless(graph::verifyGraph(graph));
-  std::vector<Error> errors = graph::inferGraph(graph);
-  fuzz::requireBlameless(errors);
-  if (!errors.empty())
-    return;
-  errors = graph::verifyGraph(graph);
-  fuzz::require(errors.empty(), "an inferred graph does not verify",
-                str(errors));
+  fuzz::requireInference(std::move(imported->graph), "");
 }
 
 /// Small inputs as ones.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows over images of any size: compiled once, against the evaluator.
+#include "runtime/tenon_model.h"
 #include "tests/ops/UnknownSizes.h"
 
+using namespace tenon;
 using namespace tenon::test;
 
 namespace {
@@ -281,6 +283,41 @@ TEST(UnknownWindows, ResidualBlock) {
               "pads_end=0,0 dilations=1,1; f = Add e x; g = ReLU f; "
               "h = ReduceMean g axes=1,2; MatMul h 32x10c 10c",
               {{1, 1}, {7, 13}, {32, 32}, {57, 40}});
+}
+
+/// Compiled files have no inference that refuses images smaller than a window.
+TEST(UnknownWindows, CodeRefusesSmallImages) {
+  const std::string one = " strides=1,1 pads_begin=0,1 pads_end=0,1";
+  for (const std::string &text :
+       {"MaxPool 1x?x?x3 kernel=3,3" + one,
+        "AvgPool 1x?x?x3 kernel=3,3" + one + " exclude_pad=true",
+        "Convolution 1x?x?x3 3x3x3x3 dilations=1,1" + one,
+        "Convolution 1x?x?x3 3x3x1x3 groups=3 dilations=1,1" + one}) {
+    SCOPED_TRACE(text);
+    auto graph = parseGraph(text);
+    ASSERT_TRUE(graph) << str(graph.errors());
+    auto model = Compiled::compile(*graph, {});
+    ASSERT_TRUE(model) << str(model.errors());
+    auto executor = Executor::create({});
+    ASSERT_TRUE(executor) << str(executor.errors());
+    for (int64_t height : {0, 1, 2, 3, 4}) {
+      std::vector<float> x(256), w(256), y(256);
+      std::vector<void *> tensors{x.data(), w.data(), y.data()};
+      std::vector<int64_t> dims{1, height, 5, 3};
+      if (text.starts_with("Convolution"))
+        for (int64_t size : *graph->tensor(graph->inputPorts[1]).shape)
+          dims.push_back(size);
+      else
+        tensors.erase(tensors.begin() + 1);
+      for (int64_t size : {int64_t{1}, std::max<int64_t>(height - 2, 0),
+                           int64_t{5}, int64_t{3}})
+        dims.push_back(size);
+      EXPECT_EQ(tenon_model_run((*model)->model(), (*executor)->handle(),
+                                nullptr, tensors.data(), dims.data(), nullptr),
+                height < 3 ? TENON_RT_BAD_VALUE : TENON_RT_OK)
+          << height;
+    }
+  }
 }
 
 } // namespace

@@ -19,26 +19,23 @@ void append(std::string &text, uint64_t value, int size) {
 /// An archive with one member.
 std::string zip(const std::string &name, uint64_t method,
                 const std::string &packed, uint64_t size, uint64_t checksum) {
+  std::string about; // in front of the member and in the directory
+  append(about, method, 2);
+  append(about, 0, 4);
+  append(about, checksum, 4);
+  append(about, packed.size(), 4);
+  append(about, size, 4);
+  append(about, name.size(), 2);
   std::string file;
   append(file, 0x04034b50, 4);
   append(file, 0, 4);
-  append(file, method, 2);
-  append(file, 0, 4);
-  append(file, checksum, 4);
-  append(file, packed.size(), 4);
-  append(file, size, 4);
-  append(file, name.size(), 2);
+  file += about;
   append(file, 0, 2);
   file += name + packed;
   uint64_t directory = file.size();
   append(file, 0x02014b50, 4);
   append(file, 0, 6);
-  append(file, method, 2);
-  append(file, 0, 4);
-  append(file, checksum, 4);
-  append(file, packed.size(), 4);
-  append(file, size, 4);
-  append(file, name.size(), 2);
+  file += about;
   append(file, 0, 12);
   append(file, 0, 4); // the local header is at 0
   file += name;

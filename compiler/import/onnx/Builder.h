@@ -142,6 +142,8 @@ public:
   }
 
 private:
+  /// Shapes, paddings and the like have fewer elements.
+  static constexpr int64_t kMaxKnown = 4096;
   /// What is known of tensors with the numbers of one trial, where that is more
   /// than what is known anyway.
   struct Trial {
@@ -165,6 +167,10 @@ private:
   std::optional<graph::Dims> triedShape(size_t k, Value value) const;
   const reference::Tensor *triedElements(size_t k, Value value);
   void evaluateTrial(size_t k, graph::Op op);
+  /// `dims` with the numbers that `expressions` have in trial `k`; an empty one
+  /// has none.
+  graph::Dims numbersIn(size_t k, graph::Dims dims,
+                        const std::vector<std::string> &expressions);
   void completeSizes(Value value);
   void notePositions(const graph::Op &op);
   /// The sizes with these numbers in the trials, where `known` has none.

@@ -5,23 +5,18 @@
 // has is such a thing; quotients of 0 and the like have results.
 #include "compiler/import/onnx/Builder.h"
 
+#include "dialects/graph/OpTable.h"
+
 #include <algorithm>
 
 namespace tenon::onnx {
 
 /// The operand of an operation with indices that must be right, 0 if none is.
 static size_t indexOperand(std::string_view kind) {
-  struct Row {
-    std::string_view kind;
-    size_t operand;
-  };
-  static constexpr Row rows[] = {
-      {"Gather", 1},   {"GatherElements", 1},  {"GatherND", 1},
-      {"RoiAlign", 2}, {"ScatterElements", 1}, {"ScatterND", 1},
-  };
-  for (const Row &row : rows)
-    if (row.kind == kind)
-      return row.operand;
+  const graph::OpInfo *info = graph::lookupOp(kind);
+  for (size_t i = 1; info && i < info->operands.size(); ++i)
+    if (info->operands[i].domain == graph::Domain::index)
+      return i;
   return 0;
 }
 

@@ -60,22 +60,25 @@ inline GraphProto graphOf(Names inputs, std::vector<NodeProto> nodes,
   return graph;
 }
 
-inline TensorProto floats(std::string_view name, graph::Dims dims,
-                          std::vector<float> elements) {
+inline TensorProto weightOf(std::string_view name, DataType type,
+                            graph::Dims dims) {
   TensorProto tensor;
   tensor.name = name;
-  tensor.type = DataType::f32;
+  tensor.type = type;
   tensor.dims = std::move(dims);
+  return tensor;
+}
+
+inline TensorProto floats(std::string_view name, graph::Dims dims,
+                          std::vector<float> elements) {
+  TensorProto tensor = weightOf(name, DataType::f32, std::move(dims));
   tensor.floats = std::move(elements);
   return tensor;
 }
 
 inline TensorProto integers(std::string_view name, graph::Dims dims,
                             std::vector<int64_t> elements) {
-  TensorProto tensor;
-  tensor.name = name;
-  tensor.type = DataType::s64;
-  tensor.dims = std::move(dims);
+  TensorProto tensor = weightOf(name, DataType::s64, std::move(dims));
   tensor.int64s = std::move(elements);
   return tensor;
 }

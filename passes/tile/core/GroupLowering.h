@@ -58,6 +58,12 @@ struct PartOfSize {
 PartOfSize partOf(tile::SliceOp slice, int64_t dim, Index size,
                   const SizeMap &sizes);
 
+/// How many positions the windows of `op` have along dims of unknown size where
+/// they have several taps: 0 is that of a src that is smaller than a window.
+/// Empty for what has no windows, and where an empty src has an empty result.
+llvm::SmallVector<Index> openPositions(mlir::Operation *op,
+                                       const SizeMap &sizes);
+
 struct GroupContext {
   GroupContext(IndexMath &m, mlir::func::FuncOp group, std::string label,
                SizeMap &sizes)

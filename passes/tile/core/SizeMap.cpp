@@ -529,4 +529,25 @@ LogicalResult SizeMap::infer(Operation *op) {
   return success();
 }
 
+SmallVector<Index> openPositions(Operation *op, const SizeMap &sizes) {
+  auto conv = dyn_cast<tile::ConvOp>(op);
+  bool isPooling = isa<graph::MaxPoolOp, graph::AvgPoolOp>(op);
+  if ((!conv && !isPooling && !isa<tile::WinogradOp>(op)) ||
+      op->hasAttr(kEmptyLikeSrcAttr) || hasSamePads(op))
+    return {};
+  auto type = rankedType(op->getResult(0));
+  int64_t rank = type.getRank();
+  int64_t first = isPooling && isNcx(op, rank) ? 2 : 1;
+  SmallVector<int64_t> kernel = intsAttr(op, "kernel"); // of a pooling
+  SmallVector<Index> counts;
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    int64_t taps = conv        ? conv.getTaps(i)
+                   : isPooling ? kernel[i]
+                               : winograd::kTaps;
+    if (taps > 1 && type.isDynamicDim(first + i))
+      counts.push_back(sizes[op->getResult(0)][first + i]);
+  }
+  return counts;
+}
+
 } // namespace tenon::passes
