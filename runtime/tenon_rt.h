@@ -48,7 +48,8 @@ typedef enum tenon_rt_status {
   TENON_RT_CANNOT_READ = 8,
   /** A file or an image is not as it was written. */
   TENON_RT_DAMAGED = 9,
-  /** An element of an operand is outside of its range. */
+  /** An element of an operand is outside of its range, or open sizes do not fit
+   * each other or a window. */
   TENON_RT_BAD_VALUE = 10
 } tenon_rt_status;
 
