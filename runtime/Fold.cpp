@@ -202,6 +202,19 @@ static bool borrowFromAny(const tenon_model &model,
   return false;
 }
 
+/// Takes all pieces from the weights.
+static void takePacked(const tenon_model &model, tenon_folded &folded) {
+  const tenon_model &owner = model.general ? *model.general : model;
+  for (int64_t i = 0; i < folded.count; ++i) {
+    Piece &piece = folded.pieces[i];
+    // Nobody writes to what is folded.
+    piece.data = const_cast<char *>(owner.weights) + model.packed[i];
+    piece.state = TENON_CONSTANT_READY;
+    piece.borrowed = true;
+    folded.buffers[i] = piece.data;
+  }
+}
+
 /// `general`: what was folded before, of the model that has this version.
 static tenon_rt_status fill(const tenon_model &model, tenon_exec *exec,
                             tenon_folded &folded, const void *const *inputs,
@@ -249,7 +262,9 @@ static tenon_rt_status foldOne(const tenon_model &model, tenon_exec *exec,
     return TENON_RT_OUT_OF_MEMORY;
   folded->store = store;
   tenon_rt_status status = TENON_RT_OK;
-  if (folded->count)
+  if (model.packed)
+    takePacked(model, *folded);
+  else if (folded->count)
     status = fill(model, exec, *folded, inputs, general);
   if (status == TENON_RT_OK)
     *out = folded;
@@ -312,4 +327,8 @@ int64_t tenon_folded_bytes(const tenon_folded *folded) {
   for (int64_t i = 0; folded && i < folded->numVersions; ++i)
     bytes += folded->versions[i]->bytes;
   return bytes;
+}
+
+const void *tenon_folded_buffer(const tenon_folded *folded, int64_t index) {
+  return folded->buffers[index];
 }

@@ -139,8 +139,11 @@ static tenon_rt_status initCode(tenon_model &model,
   if (info.magic != TENON_MODEL_MAGIC || info.version != TENON_MODEL_VERSION)
     return TENON_RT_FOREIGN_MODEL;
   for (int64_t i = 0; i < info.num_codes && !model.code; ++i)
-    if (cpuRuns(*info.codes[i], options ? options->without_features : nullptr))
+    if (cpuRuns(*info.codes[i],
+                options ? options->without_features : nullptr)) {
       model.code = info.codes[i];
+      model.packed = info.packed ? info.packed[i] : nullptr;
+    }
   if (!model.code)
     return TENON_RT_UNSUPPORTED_CPU;
   if (!initEntry(model, model.code->main, model.main) ||
@@ -236,8 +239,9 @@ const void *tenon_model_weight_of(const tenon_model *model, int64_t input) {
   if (model->general)
     model = model->general;
   for (int64_t i = 0; i < model->info->num_weights; ++i)
-    if (model->info->weights[i].input == input)
-      return model->weights + model->info->weights[i].offset;
+    if (const tenon_model_weight &weight = model->info->weights[i];
+        weight.input == input)
+      return weight.offset < 0 ? nullptr : model->weights + weight.offset;
   return nullptr;
 }
 
@@ -341,7 +345,10 @@ static bool orderBuffers(const tenon_model &model,
     void *address = tensors ? tensors[arg.index] : nullptr;
     if (!address && t.constant)
       address = const_cast<void *>(tenon_model_weight_of(&model, arg.index));
-    if (!address && !isEmpty(dims, t.rank))
+    // Code that takes packed constants reads no others but those that are
+    // there.
+    bool unread = t.constant && model.packed;
+    if (!address && !unread && !isEmpty(dims, t.rank))
       return false;
     int64_t bits = elementBits(t.dtype);
     if (bits > 8 && uintptr_t(address) % uintptr_t(bits / 8))

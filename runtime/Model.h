@@ -53,6 +53,7 @@ void *const *foldedBuffers(const tenon_folded *folded, int64_t version);
 struct tenon_model {
   const tenon_model_info *info = nullptr;
   const tenon_model_code *code = nullptr;
+  const int64_t *packed = nullptr; // of info->packed, for `code`
   const char *weights = nullptr;
   void *mapped = nullptr; // weight_bytes of a file, or null
   tenon::rt::PreparedEntry main, fold;

@@ -374,5 +374,44 @@ TEST(Versions, FoldOnceWhatTheyFoldAlike) {
   tenon_rt_constants_destroy(store);
 }
 
+/// What is packed already is taken from the weights, for each version and code.
+TEST(Versions, PackedConstantsAreNotFolded) {
+  FoldingVersions m;
+  const int64_t weights[3] = {21, 42, 70};
+  const int64_t general = 8, other = 16;
+  const int64_t *packed[FoldingVersions::kAll] = {&general, &general, &other,
+                                                  &other};
+  const tenon_model_weight place = {1, -1, 8};
+  m.infos[0].weights = &place;
+  m.infos[0].num_weights = 1;
+  m.infos[0].weight_data = weights;
+  m.infos[0].weight_bytes = sizeof weights;
+  for (int i = 0; i < FoldingVersions::kAll; ++i)
+    m.infos[i].packed = &packed[i];
+  tenon_model_destroy(m.model);
+  ASSERT_EQ(tenon_model_create(&m.infos[0], nullptr, &m.model), TENON_RT_OK);
+  EXPECT_EQ(tenon_model_weight_of(m.model, 1), nullptr);
+  ExecPtr exec = makeExec(singleOptions());
+  foldings = 0;
+  tenon_folded *folded = nullptr;
+  ASSERT_EQ(tenon_model_fold(m.model, exec.get(), nullptr, nullptr, &folded),
+            TENON_RT_OK);
+  EXPECT_EQ(foldings, 0);
+  EXPECT_EQ(tenon_folded_bytes(folded), 0);
+  EXPECT_EQ(tenon_folded_buffer(folded, 0), weights + 1);
+  for (auto [rows, result] :
+       {std::array<int64_t, 2>{5, 42}, {4, 42}, {8, 70}}) {
+    const int64_t dims[3] = {rows, 1, 1};
+    std::vector<int64_t> x(size_t(rows), 0);
+    int64_t y = -1;
+    void *tensors[3] = {x.data(), nullptr, &y};
+    EXPECT_EQ(
+        tenon_model_run(m.model, exec.get(), folded, tensors, dims, nullptr),
+        TENON_RT_OK);
+    EXPECT_EQ(y, result) << rows;
+  }
+  tenon_folded_release(folded);
+}
+
 } // namespace
 } // namespace tenon::rt::test

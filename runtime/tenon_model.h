@@ -111,6 +111,7 @@ typedef struct tenon_model_code {
 /** Where the values of a constant input lie among the weights. */
 typedef struct tenon_model_weight {
   int64_t input;
+  /** Negative: no code reads them but in packed form. */
   int64_t offset;
   int64_t bytes;
 } tenon_model_weight;
@@ -135,7 +136,7 @@ typedef struct tenon_model_size {
   int64_t num_dims;
 } tenon_model_size;
 
-#define TENON_MODEL_VERSION 3
+#define TENON_MODEL_VERSION 4
 
 typedef struct tenon_model_info {
   uint32_t magic;
@@ -152,6 +153,12 @@ typedef struct tenon_model_info {
   /** Constants that come with the code; the others the caller gives. */
   const tenon_model_weight *weights;
   int64_t num_weights;
+  /**
+   * NULL, or for each code NULL or where each of its folded buffers lies among
+   * the weights: nothing is computed then.  The weights are those of the model
+   * that has this version.
+   */
+  const int64_t *const *packed;
   /** Their bytes, or NULL: they are in a file of `weight_bytes` bytes. */
   const void *weight_data;
   int64_t weight_bytes;
@@ -221,7 +228,8 @@ TENON_RT_API int64_t tenon_model_find_version(const tenon_model *model,
 TENON_RT_API const tenon_model *
 tenon_model_get_version(const tenon_model *model, int64_t version);
 
-/** Values of constant input `input` among the weights; NULL: not there. */
+/** Values of constant input `input` among the weights; NULL: not there, or in
+ * packed form only. */
 TENON_RT_API const void *tenon_model_weight_of(const tenon_model *model,
                                                int64_t input);
 
@@ -254,8 +262,12 @@ TENON_RT_API tenon_rt_status tenon_model_fold(const tenon_model *model,
 TENON_RT_API void tenon_folded_retain(tenon_folded *folded);
 /** Frees it with the last reference.  NULL is allowed. */
 TENON_RT_API void tenon_folded_release(tenon_folded *folded);
-/** Bytes of its buffers, also of those that others share. */
+/** Bytes of its buffers, also of those that others share; without those that
+ * are among the weights of the model. */
 TENON_RT_API int64_t tenon_folded_bytes(const tenon_folded *folded);
+/** Buffer `index` of the code for all sizes, as long as *folded lives. */
+TENON_RT_API const void *tenon_folded_buffer(const tenon_folded *folded,
+                                             int64_t index);
 
 /**
  * Executes once.  `tensors`: an address for each input, then each output;

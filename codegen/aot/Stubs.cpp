@@ -95,9 +95,9 @@ namespace {
 class StubEmitter {
 public:
   StubEmitter(llvm::Module &module, const AotInterface &about,
-              llvm::GlobalVariable *info, const std::string &cpu)
-      : module(module), about(about), info(info), cpu(cpu),
-        builder(module.getContext()) {}
+              llvm::GlobalVariable *info)
+      : module(module), about(about), info(info), builder(module.getContext()) {
+  }
 
   void emit() {
     emitGetInfo();
@@ -122,9 +122,6 @@ private:
     auto *f = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
                                      about.prefix + name, module);
     f->addFnAttr(llvm::Attribute::NoUnwind);
-    // Not what the rest of the module is compiled for.
-    f->addFnAttr("target-cpu", cpu);
-    f->addFnAttr("target-features", "");
     builder.SetInsertPoint(
         llvm::BasicBlock::Create(module.getContext(), "", f));
     return f;
@@ -227,24 +224,20 @@ private:
   llvm::Module &module;
   const AotInterface &about;
   llvm::GlobalVariable *info;
-  const std::string &cpu;
   llvm::IRBuilder<> builder;
 };
 
 } // namespace
 
-/// The code of this or another module of the file.
+/// The code of another module of the file.
 static llvm::Constant *codeOf(llvm::Module &module, const std::string &symbol) {
-  if (llvm::GlobalVariable *own = module.getNamedGlobal(symbol))
-    return own;
   llvm::GlobalVariable *code = declareData(module, symbol);
   code->setVisibility(llvm::GlobalValue::HiddenVisibility);
   return code;
 }
 
 void emitStubs(llvm::Module &module, const AotInterface &about,
-               const std::vector<std::vector<std::string>> &codes,
-               const std::string &cpu) {
+               const std::vector<std::vector<std::string>> &codes) {
   assert(codes.size() == about.versions.size() + 1 && "the model comes last");
   auto emit = [&](size_t number, const ModelInfo &model,
                   llvm::ArrayRef<llvm::Constant *> versions,
@@ -264,7 +257,7 @@ void emitStubs(llvm::Module &module, const AotInterface &about,
   }
   llvm::GlobalVariable *info = emit(about.versions.size(), about.model,
                                     versions, about.prefix + "_info");
-  StubEmitter(module, about, info, cpu).emit();
+  StubEmitter(module, about, info).emit();
 }
 
 } // namespace tenon::codegen

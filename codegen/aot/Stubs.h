@@ -1,10 +1,9 @@
 //===- Stubs.h - the C functions of a compiled file ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file compiled ahead of time has one object per target. One of them holds
-// the description, the weights and functions with one argument per tensor,
-// which any machine of the architecture executes; they call
-// runtime/tenon_aot.h.
+// A file compiled ahead of time has an object for each target, and one with the
+// description, the weights and functions with one argument per tensor, which
+// any machine of the architecture executes; they call runtime/tenon_aot.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -44,11 +43,9 @@ void finishCode(llvm::Module &module, const CodeInfo &code,
 
 /// Adds the description, `PREFIX_info`, and the functions; `codes` has for each
 /// version, and last for the model itself, the symbols that finishCode was
-/// given for this and other modules, most demanding first. `cpu` is one that
-/// all machines of the architecture are.
+/// given for other modules, most demanding first.
 void emitStubs(llvm::Module &module, const AotInterface &about,
-               const std::vector<std::vector<std::string>> &codes,
-               const std::string &cpu);
+               const std::vector<std::vector<std::string>> &codes);
 
 /// The text of the C header that declares them.
 std::string headerText(const AotInterface &about,

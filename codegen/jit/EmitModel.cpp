@@ -145,6 +145,7 @@ llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
                         e.word(int64_t(s.dims.size()))});
   };
   auto same = [](llvm::Constant *c) { return c; };
+  auto words = [&](const std::vector<int64_t> &list) { return e.words(list); };
   const WeightsInfo &weights = model.weights;
   bool embed = weights.embed && !weights.data.empty();
   return e.global(
@@ -155,7 +156,7 @@ llvm::GlobalVariable *emitModel(llvm::Module &module, const ModelInfo &model,
            e.word(int64_t(model.tensors.size()) - model.numInputs),
            e.array(codes.vec(), same), e.word(int64_t(codes.size())),
            e.array(weights.places, weight),
-           e.word(int64_t(weights.places.size())),
+           e.word(int64_t(weights.places.size())), e.array(model.packed, words),
            embed ? e.bytes(weights.data) : e.null(),
            e.word(int64_t(weights.data.size())),
            e.key(hashOf(weights.data.data(), weights.data.size())),

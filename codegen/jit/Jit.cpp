@@ -249,10 +249,13 @@ Expected<bool> Jit::defineSymbol(std::string_view name, void *address) {
 
 Expected<void *> Jit::lookup(std::string_view name) {
   return guardedBy<void *>(state, [&](State &state) -> Expected<void *> {
-    auto address = state.jit->lookup(llvm::StringRef(name));
-    if (!address)
-      return state.complaints.with(address.takeError(), "symbol not found");
-    return address->toPtr<void *>();
+    // Hidden symbols, too: those that objects of one file share.
+    auto symbol = state.jit->getExecutionSession().lookup(
+        {{&state.jit->getMainJITDylib(), JITDylibLookupFlags::MatchAllSymbols}},
+        state.jit->mangleAndIntern(llvm::StringRef(name)));
+    if (!symbol)
+      return state.complaints.with(symbol.takeError(), "symbol not found");
+    return symbol->getAddress().toPtr<void *>();
   });
 }
 

@@ -34,6 +34,8 @@ struct TensorInfo {
 struct EntryInfo {
   std::string symbol; // its function; empty: there is none
   std::vector<tenon_model_arg> args;
+  /// Inputs that it reads.
+  std::vector<int32_t> reads;
 };
 
 struct FoldedInfo {
@@ -71,6 +73,9 @@ struct ModelInfo {
   std::vector<TensorInfo> tensors; // inputs, then outputs
   int64_t numInputs = 0;
   WeightsInfo weights;
+  /// For each code where its folded buffers lie among the weights; empty: they
+  /// are computed when the model is loaded.
+  std::vector<std::vector<int64_t>> packed;
   std::vector<SizeInfo> sizes;
 };
 

@@ -3,12 +3,17 @@
 #include "compiler/driver/Aot.h"
 
 #include "codegen/aot/Stubs.h"
+#include "codegen/llvm/LowerToLLVM.h"
+#include "compiler/driver/AotCode.h"
 #include "compiler/driver/Generate.h"
 #include "compiler/driver/Version.h"
 #include "compiler/driver/Versions.h"
 #include "compiler/import/json/Json.h"
 #include "dialects/support/Fail.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
@@ -48,24 +53,6 @@ Expected<std::vector<Target>> resolveAll(const AotRequest &request,
   return targets;
 }
 
-codegen::WeightsInfo collectWeights(const graph::Graph &graph,
-                                    const AotRequest &request) {
-  codegen::WeightsInfo weights;
-  weights.embed = request.embedWeights;
-  for (size_t i = 0; i < graph.inputPorts.size(); ++i) {
-    auto values = request.constants.find(graph.inputPorts[i]);
-    if (values == request.constants.end())
-      continue;
-    weights.data.resize(llvm::alignTo(weights.data.size(), 64));
-    weights.places.push_back({static_cast<int64_t>(i),
-                              static_cast<int64_t>(weights.data.size()),
-                              static_cast<int64_t>(values->second.size())});
-    weights.data.insert(weights.data.end(), values->second.begin(),
-                        values->second.end());
-  }
-  return weights;
-}
-
 codegen::AotInterface describeInterface(const graph::Graph &graph,
                                         const Versions &versions,
                                         const AotRequest &request) {
@@ -83,7 +70,6 @@ codegen::AotInterface describeInterface(const graph::Graph &graph,
   for (const codegen::TensorInfo &tensor : about.model.tensors)
     names.push_back(tensor.name);
   about.arguments = codegen::identifiersFor(names);
-  about.model.weights = collectWeights(graph, request);
   for (const Version &version : versions.list)
     about.versions.push_back(describe(*version.graph, version.name));
   return about;
@@ -98,39 +84,60 @@ std::string codeSymbol(const AotRequest &request, const Target &target,
                            : symbol;
 }
 
-/// The objects of all versions, then of the code for all sizes, for all
-/// targets; the last one holds what they share.
-Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
-compileAll(const graph::PreparedGraph &graph, const Versions &versions,
-           const AotRequest &request, const std::vector<Target> &targets,
-           const codegen::AotInterface &about, const codegen::Seal &seal) {
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+/// The code of all versions, then the code for all sizes.
+Expected<std::vector<AotCodes>> compileAll(const graph::PreparedGraph &graph,
+                                           const Versions &versions,
+                                           const AotRequest &request,
+                                           const std::vector<Target> &targets) {
   size_t count = versions.list.size();
-  std::vector<std::vector<std::string>> symbols(count + 1);
+  std::vector<AotCodes> codes(count + 1);
   for (size_t number = 0; number <= count; ++number)
     for (const Target &target : targets) {
-      std::vector<std::string> &own = symbols[number];
-      own.push_back(codeSymbol(request, target, number, count));
-      auto finish = [&](llvm::Module &module, codegen::CodeInfo &code) {
-        code.target = target.spec.cpu;
-        codegen::finishCode(module, code, own.back());
-        if (number < count || own.size() < targets.size())
-          return;
-        bool isX86 = llvm::Triple(target.spec.triple).isX86();
-        codegen::emitStubs(module, about, symbols,
-                           isX86 ? "x86-64" : "generic");
-        codegen::emitSeal(module, seal, json::writeJson(*graph));
+      AotCode code{target, codeSymbol(request, target, number, count), {}, {}};
+      auto finish = [&](llvm::Module &module, codegen::CodeInfo &info) {
+        info.target = target.spec.cpu;
+        codegen::finishCode(module, info, code.symbol);
+        code.info = info;
       };
       CompileReport report;
       // One object: functions stay private to it.
-      auto code = generateCode(
+      auto generated = generateCode(
           number < count ? versions.list[number].graph : graph, request.options,
           target, finish, report, /*inParts=*/false);
-      if (!code)
-        return code.errors();
-      objects.push_back(std::move(code->object));
+      if (!generated)
+        return generated.errors();
+      code.object = std::move(generated->object);
+      codes[number].push_back(std::move(code));
     }
-  return objects;
+  return codes;
+}
+
+/// The object with everything that is not code for a target.
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+compileStubs(const codegen::AotInterface &about,
+             const std::vector<AotCodes> &codes, const codegen::Seal &seal,
+             const std::string &graph) {
+  std::vector<std::vector<std::string>> symbols;
+  for (const AotCodes &ofVersion : codes) {
+    std::vector<std::string> &own = symbols.emplace_back();
+    for (const AotCode &code : ofVersion)
+      own.push_back(code.symbol);
+  }
+  codegen::CompileOptions options;
+  options.finish = [&](llvm::Module &module) {
+    codegen::emitStubs(module, about, symbols);
+    codegen::emitSeal(module, seal, graph);
+  };
+  mlir::DialectRegistry registry;
+  codegen::registerLLVMTranslations(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+  // Any machine of the architecture.
+  bool isX86 = llvm::Triple(seal.triple).isX86();
+  return codegen::compileToObject(
+      *module, {seal.triple, isX86 ? "x86-64" : "generic", ""}, options);
 }
 
 } // namespace
@@ -157,13 +164,21 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
       compilerVersion(), triple.str(), request.prefix, {}, {}};
   for (const Target &target : *targets)
     seal.targets.push_back(target.spec.cpu);
-  auto objects = compileAll(graph, versions, request, *targets, about, seal);
-  if (!objects)
-    return objects.errors();
+  auto codes = compileAll(graph, versions, request, *targets);
+  if (!codes)
+    return codes.errors();
+  auto unpacked = addConstants(request, *codes, *graph, about);
+  if (!unpacked)
+    return unpacked.errors();
+  auto stubs = compileStubs(about, *codes, seal, json::writeJson(*graph));
+  if (!stubs)
+    return stubs.errors();
   codegen::LinkJob job = request.link;
   job.triple = triple.str();
-  for (const auto &object : *objects)
-    job.objects.push_back(object->getBuffer());
+  for (const AotCodes &ofVersion : *codes)
+    for (const AotCode &code : ofVersion)
+      job.objects.push_back(code.object->getBuffer());
+  job.objects.push_back((*stubs)->getBuffer());
   auto linked = codegen::linkObjects(job);
   if (!linked)
     return linked.errors();
@@ -176,6 +191,8 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
   for (const Version &version : versions.list)
     files.versions.push_back(version.name);
   files.remarks = versions.remarks;
+  if (!unpacked->empty())
+    files.remarks.push_back(*unpacked);
   const std::vector<char> &weights = about.model.weights.data;
   if (!request.embedWeights)
     files.weights.assign(weights.begin(), weights.end());

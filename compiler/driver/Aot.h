@@ -29,6 +29,10 @@ struct AotRequest {
   std::map<uint64_t, std::string> constants;
   /// Otherwise they go to AotFiles::weights.
   bool embedWeights = true;
+  /// When constants are packed for the code: `compile` writes them packed, for
+  /// each target; `load` as they were given; `automatic` writes them packed
+  /// from 1 MiB on, where there is one target and this machine executes it.
+  enum class Packing { automatic, compile, load } packing = Packing::automatic;
   /// Objects come from the compiler; the rest is the caller's.
   codegen::LinkJob link;
 };
@@ -37,8 +41,10 @@ struct AotRequest {
 struct AotFiles {
   std::string code, header, weights;
   std::vector<std::string> targets; // most demanding first
-  /// Likely sizes with code of their own, and why others have none.
-  std::vector<std::string> versions, remarks;
+  /// Likely sizes with code of their own.
+  std::vector<std::string> versions;
+  /// Why others have none, and why constants are packed only when it is loaded.
+  std::vector<std::string> remarks;
 };
 
 /// Equal requests for equal graphs give equal bytes.  Errors: those of

@@ -96,6 +96,8 @@ void describeEntry(func::FuncOp f, const PortIndex &ports,
     auto id = f.getArgAttrOfType<IntegerAttr>(i, graph::kIdAttr);
     const auto &index = output ? ports.outputs : ports.inputs;
     entry.args.push_back({0, index.at(id.getValue().getZExtValue())});
+    if (!output && !arg.use_empty())
+      entry.reads.push_back(entry.args.back().index);
   }
 }
 

@@ -16,13 +16,8 @@
 
 namespace tenon {
 
-namespace {
-
-using Symbols = std::vector<std::pair<std::string, void *>>;
-
-/// Links `object`, which may refer to `symbols`.
 Expected<std::unique_ptr<codegen::Jit>>
-makeJit(const std::string &object, bool perf, const Symbols &symbols) {
+linkObject(const std::string &object, bool perf, const Symbols &symbols) {
   codegen::JitOptions jitOptions;
   jitOptions.perf = perf;
   auto jit = codegen::Jit::create(jitOptions);
@@ -43,13 +38,15 @@ makeJit(const std::string &object, bool perf, const Symbols &symbols) {
   return std::move(*jit);
 }
 
+namespace {
+
 /// Links the code of all versions, each on its own: their functions have the
 /// same names.
 Expected<const tenon_model_info *> link(const Artefact &artefact,
                                         Compiled::Impl &impl) {
   Symbols versions;
   for (const std::string &object : artefact.versions) {
-    auto jit = makeJit(object, artefact.perf, {});
+    auto jit = linkObject(object, artefact.perf);
     if (!jit)
       return jit.errors();
     auto symbol = (*jit)->lookup(codegen::kModelInfoSymbol);
@@ -58,7 +55,7 @@ Expected<const tenon_model_info *> link(const Artefact &artefact,
     versions.push_back({codegen::versionSymbol(versions.size()), *symbol});
     impl.versions.push_back(std::move(*jit));
   }
-  auto jit = makeJit(artefact.object, artefact.perf, versions);
+  auto jit = linkObject(artefact.object, artefact.perf, versions);
   if (!jit)
     return jit.errors();
   impl.jit = std::move(*jit);
@@ -197,6 +194,20 @@ const void *Compiled::weight(uint64_t id) const {
                                      static_cast<int64_t>(input->second));
 }
 
+bool Compiled::isPacked(uint64_t id) const { return impl->isPacked(id); }
+
+bool Compiled::Impl::isPacked(uint64_t id) const {
+  auto input = inputs.find(id);
+  if (input == inputs.end())
+    return false;
+  const tenon_model_info &info = *tenon_model_get_info(model);
+  llvm::ArrayRef weights(info.weights, static_cast<size_t>(info.num_weights));
+  return llvm::any_of(weights, [&](const tenon_model_weight &weight) {
+    return weight.input == static_cast<int64_t>(input->second) &&
+           weight.offset < 0;
+  });
+}
+
 /// Calls `visit` with the code for all sizes and that of each version.
 template <typename Visit>
 static void eachVersion(const tenon_model *model, Visit visit) {
@@ -222,12 +233,16 @@ Compiled::Impl::place(const HostTensors &from, bool output,
                       std::vector<void *> &buffers,
                       std::vector<const graph::Dims *> &shapes) const {
   for (auto &[id, position] : output ? outputs : inputs) {
+    const graph::LogicalTensor &about = graph.tensor(id);
+    if (!output && isPacked(id)) {
+      shapes[position] = &*about.shape;
+      continue;
+    }
     auto it = from.find(id);
     if (it == from.end())
       return fail(ErrorCode::UnknownTensor,
                   "no buffer was given for tensor " + std::to_string(id));
     const HostTensor &t = it->second;
-    const graph::LogicalTensor &about = graph.tensor(id);
     if (t.shape.size() != about.shape->size())
       return fail(ErrorCode::BadRank,
                   "tensor " + std::to_string(id) + " has rank " +
@@ -258,7 +273,7 @@ Expected<bool> Compiled::bindConstants(Executor &exec,
       inputs[position] = it->second.data;
   for (size_t input : foldedInputs())
     if (uint64_t id = impl->graph.inputPorts[input];
-        !constants.count(id) && !weight(id))
+        !constants.count(id) && !weight(id) && !isPacked(id))
       return fail(ErrorCode::UnknownTensor,
                   "no buffer was given for constant " + std::to_string(id));
   tenon_folded *folded = nullptr;

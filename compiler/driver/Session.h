@@ -90,6 +90,8 @@ public:
   /// Values of a constant input that came with the code, in its dtype and
   /// strides; null: there are none. They win over what the caller gives.
   const void *weight(uint64_t id) const;
+  /// Whether the code came with constant `id` in packed form only.
+  bool isPacked(uint64_t id) const;
   /// Whether all sizes are known.
   bool isStatic() const;
   /// Positions of the inputs that folding reads, in order.

@@ -34,6 +34,7 @@ struct Compiled::Impl {
 
   ~Impl();
   void setGraph(graph::Graph compiled);
+  bool isPacked(uint64_t id) const;
   Expected<bool> place(const HostTensors &from, bool output,
                        std::vector<void *> &buffers,
                        std::vector<const graph::Dims *> &shapes) const;
@@ -41,6 +42,12 @@ struct Compiled::Impl {
   Expected<std::map<uint64_t, graph::Dims>>
   infer(const std::map<uint64_t, graph::Dims> &shapes) const;
 };
+
+using Symbols = std::vector<std::pair<std::string, void *>>;
+
+/// Links `object`, which may refer to `symbols`; `perf` as in JitOptions.
+Expected<std::unique_ptr<codegen::Jit>>
+linkObject(const std::string &object, bool perf, const Symbols &symbols = {});
 
 /// A failure of the runtime as one with a code.
 Error runtimeError(tenon_rt_status status, const std::string &what);

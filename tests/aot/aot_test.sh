@@ -305,6 +305,57 @@ expect_error E1007 "$tenon" compile "$mlp" -o out.so --constant fc1.src=ones
 floats hidden "(1, 128, 768)" 2
 floats mask "(1, 1, 1, 128)" 3
 "$tenon" compile "$bert" -o bert.so --header bert.h --fill-constants
+# Its constants are large enough to be packed already, and are there once.
+"$tenon" compile "$bert" -o again/bert.so --fill-constants >/dev/null
+cmp again/bert.so bert.so
+"$tenon" compile "$bert" -o load.so --name bert --fill-constants \
+  --pack-constants=load
+sizes=$(stat -c %s load.so bert.so | tr '\n' ' ')
+((${sizes%% *} * 11 > 10 * $(stat -c %s bert.so))) || die "sizes $sizes"
+"$tenon" run load.so --check | grep 'check: passed'
+"$tenon" run bert.so --repeat 1 | grep 'check: not possible, .*--pack-constants'
+expect_error E1007 "$tenon" run bert.so --check
+"$tenon" compile "$bert" -o apart.so --name bert --fill-constants \
+  --weights=bert.weights
+"$tenon" run load.so --no-check --repeat 1 --output ffn.norm=@loaded.npy
+for file in "bert.so" "apart.so --weights=bert.weights"; do
+  # shellcheck disable=SC2086
+  "$tenon" run $file --no-check --repeat 1 --output ffn.norm=@packed.npy
+  cmp packed.npy loaded.npy
+done
+flip bert.weights bad.weights 100000
+expect_error E1503 "$tenon" run apart.so --weights=bad.weights
+# Several targets: when the file is loaded, which it says, or for each of them.
+"$tenon" compile "$bert" -o many.so --targets=x86-64-v2,x86-64-v3 \
+  --fill-constants 2>pack.log
+grep -q 'remark: constants are packed when .* several CPUs' pack.log
+"$tenon" compile "$mlp" -o many.so --targets=x86-64-v2,x86-64-v3 \
+  --fill-constants --pack-constants=compile
+for without in avx512f avx2; do
+  "$tenon" run many.so --repeat 1 --without-features=$without \
+    --input fc1.src=@x.npy --expect fc3.relu=@y.npy | grep 'expected: as in'
+done
+expect_error E1007 "$tenon" compile "$mlp" -o arm.so --fill-constants \
+  --pack-constants=compile --target-triple=aarch64-linux-gnu
+expect_error E1007 "$tenon" compile "$mlp" -o open.so \
+  --constant fc2.weights=ones --pack-constants=compile
+# Constants of the versions for likely sizes are those of the others.
+all_random=()
+for layer in fc1 fc2 fc3; do
+  all_random+=(--constant $layer.weights=rand:3 --constant $layer.bias=ones)
+done
+"$tenon" compile likely.json -o any.so "${all_random[@]}" \
+  --pack-constants=compile
+[[ $(stat -c %s any.so) -lt $((15 * $(stat -c %s mlp.so) / 10)) ]]
+for mb in 2 59; do
+  for packing in load compile; do
+    "$tenon" compile likely.json -o any.so "${all_random[@]}" \
+      --pack-constants=$packing >/dev/null
+    "$tenon" run any.so --mb=$mb --no-check --repeat 1 --input fc1.src=ones \
+      --output fc3.relu=@$packing.npy >/dev/null
+  done
+  cmp load.npy compile.npy
+done
 build bert "$sources/bert_main.c" bert.so -L. -ltenon_rt
 only_runtime bert
 for ((i = 0; i < 3; i++)); do

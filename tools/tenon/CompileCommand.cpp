@@ -30,8 +30,14 @@ struct CompileArgs {
   std::vector<std::string> linked, constants;
   std::string constantsFolder;
   bool fill = false;
+  std::string packing = "auto";
   uint64_t seed = 1;
 };
+
+const std::map<std::string, AotRequest::Packing> kPackings = {
+    {"auto", AotRequest::Packing::automatic},
+    {"compile", AotRequest::Packing::compile},
+    {"load", AotRequest::Packing::load}};
 
 /// "fc1.weights", or "t7" for a tensor that has no name.
 std::string nameOf(const Graph &graph, uint64_t id) {
@@ -249,6 +255,7 @@ int CompileCommand::run() {
   request.triple = args.triple;
   request.nameOf = nameOf;
   request.embedWeights = args.weights.empty();
+  request.packing = kPackings.at(args.packing);
   auto files = [&] {
     BusyCompiling busy(args.model.path);
     return compileAhead(graph, request);
@@ -304,6 +311,14 @@ void addOptions(CLI::App &sub, CompileArgs &args) {
       ->group(values);
   sub.add_flag("--fill-constants", args.fill,
                "the values that tenon run takes for constants")
+      ->group(values);
+  sub.add_option("--pack-constants", args.packing,
+                 "when they are arranged for the code: compile, for each of "
+                 "the targets; load, each time the file is loaded, which lets "
+                 "tenon run check it; auto: compile from 1 MiB on, where there "
+                 "is one target and this machine executes it")
+      ->check(CLI::IsMember(kPackings))
+      ->capture_default_str()
       ->group(values);
   sub.add_option("--seed", args.seed, "of those values")
       ->check(anySeed())

@@ -90,6 +90,10 @@ compileOrLoad(const LoadedModel &model, const Prepared &prepared,
 void addWeights(const Compiled &compiled, const Graph &graph,
                 Constants &constants) {
   for (uint64_t id : graph.inputPorts) {
+    if (compiled.isPacked(id)) {
+      constants.add(id, std::span<const std::byte>());
+      continue;
+    }
     const void *weight = compiled.weight(id);
     if (!weight)
       continue;

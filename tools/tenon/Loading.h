@@ -43,7 +43,8 @@ compileOrLoad(const LoadedModel &model, const Prepared &prepared,
               const Options &options, const AotLoadOptions &loadOptions,
               CompileReport *report);
 
-/// Adds the values of constants that came with the code, as views of it.
+/// Adds the values of constants that came with the code, as views of it; no
+/// bytes where the code has them in packed form only.
 void addWeights(const Compiled &compiled, const graph::Graph &graph,
                 Constants &constants);
 

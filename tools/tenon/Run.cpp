@@ -298,6 +298,17 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
                               const TensorMap &results) {
   if (!args.check)
     return;
+  if (std::ranges::any_of(graph.inputPorts, [&](uint64_t id) {
+        return compiled->isPacked(id);
+      })) {
+    constexpr const char *kWhy =
+        "the file has its constants as they were packed";
+    constexpr const char *kHint = "compile it with --pack-constants=load";
+    if (args.forceCheck)
+      return report({badOption(std::string("--check: ") + kWhy, kHint)});
+    std::printf("  check: not possible, %s; %s\n", kWhy, kHint);
+    return;
+  }
   double flops = report::statsOf(graph).flops, bytes = oracleBytes(graph);
   if (!args.forceCheck &&
       (flops > kAffordableFlops || bytes > kAffordableBytes)) {
