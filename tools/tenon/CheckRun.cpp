@@ -130,7 +130,8 @@ bool Checker::prepareRun() {
   constants = std::move(model->constants);
   inputs = settings.inputs;
   dropIgnored(model->graph, model->unread, inputs);
-  auto result = prepare(run.path, model->graph, run.overrides, inputs);
+  auto result = prepare(run.path, model->graph,
+                        withoutShapesOf(model->unread, run.overrides), inputs);
   if (!result) {
     blame(Stage::load, result.errors());
     return false;

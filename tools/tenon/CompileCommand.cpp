@@ -241,6 +241,11 @@ Expected<bool> CompileCommand::loadGraph() {
     return loaded.errors();
   graph = std::move(loaded->graph);
   constants = std::move(loaded->constants);
+  for (const std::string &name : loaded->unread)
+    std::fprintf(stderr,
+                 "remark: no operation reads the input %s, for which there is "
+                 "no argument\n",
+                 name.c_str());
   return true;
 }
 

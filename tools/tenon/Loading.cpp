@@ -54,7 +54,8 @@ Expected<LoadedModel> loadModel(const ModelArgs &args,
 Expected<Prepared> prepareLoaded(const LoadedModel &model,
                                  const OverrideText &overrides,
                                  const std::vector<TensorSpec> &inputs) {
-  auto prepared = prepare(model.path, model.graph, overrides, inputs);
+  auto prepared = prepare(model.path, model.graph,
+                          withoutShapesOf(model.unread, overrides), inputs);
   if (!prepared || !model.file)
     return prepared;
   OverrideText structural = overrides;

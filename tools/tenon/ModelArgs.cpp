@@ -414,13 +414,15 @@ Expected<InspectedModel> loadForInspection(const ModelArgs &args,
   if (!model)
     return model.errors();
   printRemarks(model->graph);
-  Expected<Overrides> overrides = parseFor(model->graph, args.overrides);
+  Expected<Overrides> overrides =
+      parseFor(model->graph, withoutShapesOf(model->unread, args.overrides));
   if (!overrides)
     return overrides.errors();
   auto graph = applyTo(args.path, std::move(model->graph), *overrides);
   if (!graph)
     return graph.errors();
-  return InspectedModel{std::move(*graph), std::move(model->constants)};
+  return InspectedModel{std::move(*graph), std::move(model->constants),
+                        std::move(model->unread)};
 }
 
 } // namespace tenon::cli

@@ -63,6 +63,10 @@ std::string shellQuote(const std::string &word);
 /// Errors: UnknownTensor, with names that would do.
 Expected<OverrideText> namesToIds(const graph::Graph &graph,
                                   OverrideText overrides);
+/// `overrides`, of which one alternative is left, without shapes of inputs that
+/// no operation of the model reads.
+OverrideText withoutShapesOf(const std::vector<std::string> &unread,
+                             OverrideText overrides);
 /// The shapes that `--in-shapes` gives, by what it calls the tensors; none when
 /// it has several alternatives.
 std::map<std::string, graph::Dims, std::less<>>
@@ -101,6 +105,7 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options);
 struct InspectedModel {
   graph::PreparedGraph graph;
   Constants constants;
+  std::vector<std::string> unread; // as Model has them
 };
 /// For what needs no execution. `summary`, unless null, is filled as
 /// LoadOptions says. Errors: those of loadOptionsOf, readModel and overrides.

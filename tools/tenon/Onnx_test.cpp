@@ -27,6 +27,13 @@ TEST(Onnx, RunsWithWeightsOfTheFile) {
   // z is an input that no operation reads.
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32=zeros --input z=2x3xf32"), 0,
                 "y: 2x3xf32 [1, 2, 3, 1, 2, 3]");
+  std::string shapes = " --in-shapes=x:2x3+z:2x3";
+  EXPECT_RESULT(tenon(run + shapes), 0, "y: 2x3xf32");
+  EXPECT_RESULT(tenon("check " + model() + shapes), 0, "1 passed");
+  Result compiled =
+      tenon("compile " + model() + shapes + " -o " + scratch("unread.o"));
+  EXPECT_RESULT(compiled, 0, "no operation reads the input z");
+  EXPECT_RESULT(tenon(run + " --in-shapes=x:2x3+q:2x3"), 1, "--in-shapes: no");
   EXPECT_RESULT(tenon(run + " --input x=2x4xf32"), 1, "the model has [n, 3]");
   // Weights are what they are.
   EXPECT_RESULT(tenon(run + " --input x=2x3xf32 --input w=ones"), 1,

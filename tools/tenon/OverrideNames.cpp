@@ -115,6 +115,18 @@ Expected<OverrideText> namesToIds(const Graph &graph, OverrideText overrides) {
   return overrides;
 }
 
+OverrideText withoutShapesOf(const std::vector<std::string> &unread,
+                             OverrideText overrides) {
+  std::string joined;
+  for (const std::string &entry : entriesOf(overrides.inShapes)) {
+    std::string name = entry.substr(0, entry.rfind(':'));
+    if (std::find(unread.begin(), unread.end(), name) == unread.end())
+      joined += (joined.empty() ? "" : "+") + entry;
+  }
+  overrides.inShapes = std::move(joined);
+  return overrides;
+}
+
 std::map<std::string, graph::Dims, std::less<>>
 shapesByName(const OverrideText &overrides) {
   std::map<std::string, graph::Dims, std::less<>> shapes;
