@@ -372,8 +372,9 @@ TENON_API tenon_status tenon_graph_from_json(const char *text, size_t length,
  * execute, and tenon_partition_get_inputs leaves them out. They are views of
  * the file, which stays mapped while the graph, a partition or a compiled
  * partition of it exists, and must not be changed. Serialized code holds none
- * of them. Errors: those of reading, of finalize, and of operators that are not
- * known.
+ * of them. What a model computes with double is computed in f32; inputs and
+ * outputs of double are f64. Errors: those of reading, of finalize, and of
+ * operators that are not known.
  */
 TENON_API tenon_status tenon_graph_from_file(const char *path,
                                              tenon_graph **graph);

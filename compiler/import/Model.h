@@ -48,6 +48,8 @@ struct Model {
   /// Inputs of a model of ONNX that no operation reads, by name: they are not
   /// in the graph, and what is given for them is ignored.
   std::vector<std::string> unread;
+  /// Whether the model computes with double, which Tenon does in f32.
+  bool hasDoubles = false;
 };
 
 } // namespace tenon

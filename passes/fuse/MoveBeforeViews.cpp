@@ -109,6 +109,10 @@ bool isReturned(Operation *op) {
   return isa<func::ReturnOp>(op);
 }
 
+/// Whether there are views of such elements: f64 is cast where a graph begins
+/// and ends, and has no operation but that.
+bool hasViews(Type element) { return !element.isF64(); }
+
 /// Whether rows of the operand are rows of the result.
 bool keepsLast(Operation *view) {
   if (Order order = orderOf(view->getResult(0)); !order.empty())
@@ -223,8 +227,10 @@ int64_t moveViewsBefore(OpOperand &read) {
     // Other readers would compute it again.
     if (!from || !at->get().hasOneUse() || !op->hasOneUse())
       return moved;
-    OpBuilder b(views.front());
     Type element = rankedType(from).getElementType();
+    if (!hasViews(element))
+      return moved;
+    OpBuilder b(views.front());
     Value v = from;
     for (Operation *view : llvm::reverse(views))
       v = rebuild(b, view, v, rankedType(view->getResult(0)).getShape(),
@@ -271,7 +277,8 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
   /// Whether `op` moved.
   static bool move(Operation *op) {
     OpOperand *viewed = operandToUnview(op);
-    if (!viewed)
+    Type element = rankedType(op->getResult(0)).getElementType();
+    if (!viewed || !hasViews(element))
       return false;
     Views views = viewsBehind(viewed->get());
     OpBuilder b(op);
@@ -289,7 +296,6 @@ struct MoveBeforeViewsPass : impl::MoveBeforeViewsBase<MoveBeforeViewsPass> {
     if (llvm::is_contained(operands, Value()))
       return false;
     op->emitRemark("computed before its operand is reshaped or transposed");
-    Type element = rankedType(op->getResult(0)).getElementType();
     Value v =
         rebuild(b, op, operands,
                 rankedType(views.back()->getOperand(0)).getShape(), element);

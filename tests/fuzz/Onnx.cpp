@@ -31,7 +31,6 @@ void checkImport(const onnx::ModelProto &model,
 /// Small inputs as ones.
 onnx::ImportOptions boundInputs(const onnx::ModelProto &model) {
   onnx::ImportOptions options;
-  options.doubles = onnx::Doubles::asFloats;
   for (const onnx::ValueInfoProto &input : model.graph.inputs) {
     int64_t count = 1;
     for (const onnx::DimProto &dim :

@@ -386,6 +386,10 @@ Expected<Model> readForUser(const std::string &path, LoadOptions options) {
     options.summary = &own;
   Busy busy("reading " + std::filesystem::path(path).filename().string());
   auto model = readModel(path, options);
+  if (model && model->hasDoubles)
+    std::fprintf(stderr,
+                 "remark: the model computes with double, Tenon does so "
+                 "in f32\n");
   if (model)
     return model;
   // Many a node is refused for sizes that its users know.

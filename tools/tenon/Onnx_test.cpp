@@ -30,8 +30,8 @@ TEST(Onnx, RunsWithWeightsOfTheFile) {
   std::string shapes = " --in-shapes=x:2x3+z:2x3";
   EXPECT_RESULT(tenon(run + shapes), 0, "y: 2x3xf32");
   EXPECT_RESULT(tenon("check " + model() + shapes), 0, "1 passed");
-  Result compiled =
-      tenon("compile " + model() + shapes + " -o " + scratch("unread.o"));
+  Result compiled = tenon("compile " + model() + shapes + " -o " +
+                          scratch("unread.o") + " --name=unread");
   EXPECT_RESULT(compiled, 0, "no operation reads the input z");
   EXPECT_RESULT(tenon(run + " --in-shapes=x:2x3+q:2x3"), 1, "--in-shapes: no");
   EXPECT_RESULT(tenon(run + " --input x=2x4xf32"), 1, "the model has [n, 3]");

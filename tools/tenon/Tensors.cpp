@@ -306,14 +306,16 @@ static Expected<Tensor> readPb(const std::string &path, std::string *type) {
   if (!file)
     return file.errors();
   auto proto = onnx::parseTensor((*file)->bytes());
-  auto read = proto ? onnx::readElements(*proto, onnx::Doubles::asFloats)
-                    : Expected<Tensor>(proto.errors());
+  auto read =
+      proto ? onnx::readElements(*proto) : Expected<Tensor>(proto.errors());
   if (!read) {
     Error error = read.errors().front();
     error.code = ErrorCode::BadTensorData;
     error.message = path + ": " + error.message;
     return error;
   }
+  if (proto->type == onnx::DataType::f64)
+    reference::setDType(*read, graph::DType::f64);
   *type = npyTypeFor(read->dtype);
   return read;
 }

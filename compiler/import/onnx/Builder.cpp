@@ -43,7 +43,8 @@ void Builder::fail(ErrorCode code, std::string message, std::string hint) {
 }
 
 graph::DType Builder::dtypeOf(DataType type) {
-  std::optional<graph::DType> dtype = onnx::dtypeOf(type, doubles);
+  std::optional<graph::DType> dtype = onnx::dtypeOf(type);
+  foundDoubles |= type == DataType::f64;
   if (!dtype)
     fail(ErrorCode::UnsupportedDType,
          "elements of type " + nameOf(type) + " do not exist in Tenon");
@@ -159,7 +160,7 @@ const reference::Tensor *Builder::known(Value value) {
   int64_t count = reference::elementCount(weight->second->dims);
   if (count < 0 || count > kMaxKnown)
     return nullptr;
-  auto elements = readElements(*weight->second, doubles);
+  auto elements = readElements(*weight->second);
   if (!elements) {
     for (const Error &error : elements.errors())
       fail(error.code, error.message);

@@ -40,8 +40,6 @@ std::string textOf(const Sizes &sizes);
 /// Not thread-safe.
 class Builder {
 public:
-  explicit Builder(Doubles doubles) : doubles(doubles) {}
-
   /// The element type; if Tenon does not have it, an error, and f32.
   graph::DType dtypeOf(DataType type);
 
@@ -137,6 +135,8 @@ public:
     return constantTensors;
   }
   /// What some of the weights are instead of tensors of the model.
+  /// Whether dtypeOf was asked for double.
+  bool hasDoubles() const { return foundDoubles; }
   std::shared_ptr<const std::deque<TensorProto>> packed() const {
     return packedTensors;
   }
@@ -177,7 +177,7 @@ private:
   using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;
   Sizes sizesFrom(const graph::Dims &known, const TriedDims &numbers) const;
 
-  Doubles doubles;
+  bool foundDoubles = false;
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
   std::map<const TensorProto *, Value> weightValues;

@@ -7,9 +7,10 @@ namespace tenon::onnx {
 
 using graph::DType;
 
-std::optional<DType> dtypeOf(DataType type, Doubles doubles) {
+std::optional<DType> dtypeOf(DataType type) {
   switch (type) {
   case DataType::f32:
+  case DataType::f64:
     return DType::f32;
   case DataType::f16:
     return DType::f16;
@@ -35,12 +36,13 @@ std::optional<DType> dtypeOf(DataType type, Doubles doubles) {
     return DType::f8_e5m2;
   case DataType::f8e8m0:
     return DType::f8_e8m0;
-  case DataType::f64:
-    return doubles == Doubles::asFloats ? std::optional(DType::f32)
-                                        : std::nullopt;
   default:
     return std::nullopt;
   }
+}
+
+std::optional<DType> portDTypeOf(DataType type) {
+  return type == DataType::f64 ? DType::f64 : dtypeOf(type);
 }
 
 static Error failure(const TensorProto &tensor, ErrorCode code,
@@ -87,9 +89,8 @@ static reference::Tensor fromDoubles(const TensorProto &tensor) {
   return result;
 }
 
-Expected<reference::Tensor> readElements(const TensorProto &tensor,
-                                         Doubles doubles) {
-  std::optional<DType> dtype = dtypeOf(tensor.type, doubles);
+Expected<reference::Tensor> readElements(const TensorProto &tensor) {
+  std::optional<DType> dtype = dtypeOf(tensor.type);
   if (!dtype)
     return failure(tensor, ErrorCode::UnsupportedDType,
                    "has elements of type " + nameOf(tensor.type));

@@ -7,16 +7,16 @@
 
 namespace tenon::onnx {
 
-/// What becomes of double, which Tenon does not compute with.
-enum class Doubles { refuse, asFloats };
+/// The element type that Tenon computes with, or none: it does not have all of
+/// ONNX's. Doubles become f32.
+std::optional<graph::DType> dtypeOf(DataType type);
 
-/// The element type, or none: Tenon does not have all of ONNX's.
-std::optional<graph::DType> dtypeOf(DataType type, Doubles doubles);
+/// The element type of an input or output of a model: f64 for doubles.
+std::optional<graph::DType> portDTypeOf(DataType type);
 
-/// The elements of `tensor`, rounded where doubles become floats. Errors:
+/// The elements of `tensor`, rounded where doubles become f32. Errors:
 /// UnsupportedDType, BadTensorData if there are not as many elements as dims
 /// say, UnsupportedForm if they are in another file.
-Expected<reference::Tensor> readElements(const TensorProto &tensor,
-                                         Doubles doubles);
+Expected<reference::Tensor> readElements(const TensorProto &tensor);
 
 } // namespace tenon::onnx

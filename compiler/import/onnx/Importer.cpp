@@ -76,7 +76,7 @@ std::string sizeName(std::string_view text) {
 class Importer {
 public:
   Importer(const ModelProto &model, const ImportOptions &options)
-      : model(model), options(options), builder(options.doubles),
+      : model(model), options(options),
         scopes(model, builder, result.nodes, options.nodes) {}
 
   Expected<Imported> run() {
@@ -184,6 +184,9 @@ private:
       return builder.fail(ErrorCode::UnsupportedDType,
                           "an input that is no tensor");
     DType dtype = builder.dtypeOf(input.type);
+    bool isDouble = input.type == DataType::f64;
+    if (isDouble)
+      dtype = DType::f64;
     std::optional<reference::Tensor> bound = boundTo(input, dtype);
     std::optional<Sizes> shape;
     if (bound || input.shape)
@@ -198,10 +201,14 @@ private:
       shape = sizesGiven(shape, given->second);
     Value value =
         builder.input(std::string(input.name), dtype, std::move(shape));
-    if (bound)
+    if (bound) {
+      reference::setDType(*bound, dtype);
       builder.bind(value, std::move(*bound));
-    scopes.define(input.name, {.value = value, .isLost = builder.failed()});
+    }
     result.inputs.push_back({std::string(input.name), value});
+    if (isDouble)
+      value = builder.add("TypeCast", {value}, {}, {DType::f32}).front();
+    scopes.define(input.name, {.value = value, .isLost = builder.failed()});
   }
 
   void addOutput(const ValueInfoProto &output) {
@@ -212,8 +219,12 @@ private:
     if (builder.failed())
       return;
     // Inputs, constants and what is a result already are copied.
-    if (!builder.isComputed(named.value) ||
-        std::ranges::count(outputs, named.value))
+    if (output.type == DataType::f64 &&
+        builder.tensor(named.value).dtype == DType::f32)
+      named.value =
+          builder.add("TypeCast", {named.value}, {}, {DType::f64}).front();
+    else if (!builder.isComputed(named.value) ||
+             std::ranges::count(outputs, named.value))
       named.value = builder
                         .add("Reorder", {named.value}, {},
                              {builder.tensor(named.value).dtype})
@@ -233,6 +244,7 @@ private:
   }
 
   void finish() {
+    result.hasDoubles = builder.hasDoubles();
     result.graph = builder.take(outputs);
     result.weights = builder.weights();
     result.constants = builder.constants();

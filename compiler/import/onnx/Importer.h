@@ -30,7 +30,6 @@ struct ImportOptions {
   std::map<std::string, std::vector<double>, std::less<>> numbers = {};
   /// Sizes of inputs, by name: the model is read for these alone.
   std::map<std::string, graph::Dims, std::less<>> shapes = {};
-  Doubles doubles = Doubles::refuse;
   /// Unless null: takes all nodes that were looked at, also after errors.
   std::vector<ConvertedNode> *nodes = nullptr;
 };
@@ -52,6 +51,9 @@ struct Imported {
   std::vector<Port> inputs, outputs;
   std::map<uint64_t, const TensorProto *> weights; // of the model
   std::map<uint64_t, reference::Tensor> constants; // made on import
+  /// Whether the model computes with double: the graph does so in f32, and
+  /// inputs and outputs of double are f64.
+  bool hasDoubles = false;
   std::deque<NodeProto> nodes; // of functions, with attributes of their callers
   /// What some of the weights are: bytes of the model read as another type.
   std::shared_ptr<const std::deque<TensorProto>> packed;

@@ -137,6 +137,32 @@ TEST(OnnxImporter, SummariesTellWhatIsFolded) {
   EXPECT_EQ(summary.outputs[0].type, "f32[2, 3]");
 }
 
+// Inputs and outputs keep the type that the model gives them.
+TEST(OnnxImporter, DoublesAreComputedInF32) {
+  ModelProto model = modelOf(nodeOf("Add", {"x", "w"}));
+  model.graph.inputs = {port("x", DataType::f64, {2})};
+  model.graph.outputs.front().type = DataType::f64;
+  TensorProto weight;
+  weight.name = "w";
+  weight.type = DataType::f64;
+  weight.dims = {2};
+  weight.doubles = {0.1, 3};
+  model.graph.initializers = {weight};
+  for (bool isBound : {false, true}) {
+    ImportOptions options;
+    if (isBound)
+      options.numbers["x"] = {1, 2};
+    auto imported = importModel(model, options);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    EXPECT_TRUE(imported->hasDoubles);
+    const graph::Graph &graph = imported->graph;
+    EXPECT_EQ(graph.tensor(*imported->outputs[0].id).dtype, graph::DType::f64);
+    for (const graph::Op &op : graph.ops)
+      if (op.kind == "Add")
+        EXPECT_EQ(graph.tensor(op.outputs[0]).dtype, graph::DType::f32);
+  }
+}
+
 // Two dims that are called "?" are two sizes.
 TEST(OnnxImporter, QuestionMarksAreNoNames) {
   ModelProto model = modelOf(nodeOf("Relu", {"x"}));

@@ -117,7 +117,7 @@ void ExternalData::read(TensorProto &tensor) {
                     "\", which has " + std::to_string(bytes->size()) +
                     " bytes");
   // Without a length it is as long as its dims say.
-  std::optional<graph::DType> dtype = dtypeOf(tensor.type, Doubles::asFloats);
+  std::optional<graph::DType> dtype = dtypeOf(tensor.type);
   if (!length && dtype) {
     int64_t size =
         reference::elementCount(tensor.dims) < 0
@@ -146,7 +146,7 @@ std::vector<std::byte> bytesOf(const reference::Tensor &tensor,
 }
 
 /// Weights and constants that the graph reads.
-std::vector<Error> addConstants(const Imported &imported, Doubles doubles,
+std::vector<Error> addConstants(const Imported &imported,
                                 Constants &constants) {
   std::vector<Error> errors;
   for (const auto &[id, tensor] : imported.constants)
@@ -168,7 +168,7 @@ std::vector<Error> addConstants(const Imported &imported, Doubles doubles,
         constants.add(id, std::vector(bytes.begin(), bytes.end()));
       continue;
     }
-    auto elements = readElements(*tensor, doubles);
+    auto elements = readElements(*tensor);
     if (elements)
       constants.add(id, bytesOf(*elements, errors));
     else
@@ -219,12 +219,12 @@ Expected<Model> loadModel(const std::string &path, const ImportOptions &given,
   source->packed = imported->packed;
   Model model;
   model.constants.keep(source);
-  if (auto errors = addConstants(*imported, options.doubles, model.constants);
-      !errors.empty())
+  if (auto errors = addConstants(*imported, model.constants); !errors.empty())
     return named(errors);
   for (const Port &input : imported->inputs)
     if (!input.id)
       model.unread.push_back(input.name);
+  model.hasDoubles = imported->hasDoubles;
   model.graph = std::move(imported->graph);
   return model;
 }

@@ -57,7 +57,7 @@ static std::string typeText(const ValueInfoProto &port,
                             const graph::LogicalTensor *tensor) {
   if (!port.isTensor)
     return "no tensor";
-  auto dtype = dtypeOf(port.type, Doubles::asFloats);
+  auto dtype = portDTypeOf(port.type);
   std::string text =
       dtype ? std::string(graph::name(*dtype)) : nameOf(port.type);
   const graph::Dims *known =
@@ -132,7 +132,7 @@ static void addParameters(const GraphProto &graph, ModelSummary &summary) {
     const TensorProto &tensor = *parameter;
     auto elements = static_cast<double>(
         std::max<int64_t>(reference::elementCount(tensor.dims), 0));
-    auto dtype = dtypeOf(tensor.type, Doubles::asFloats);
+    auto dtype = dtypeOf(tensor.type);
     double size = tensor.type == DataType::f64 ? 8
                   : dtype                      ? graph::byteSize(*dtype)
                                                : 0;

@@ -129,7 +129,7 @@ inline std::vector<Tensor> evaluated(const Imported &imported,
                                      const Given &given) {
   std::map<uint64_t, Tensor> operands = imported.constants;
   for (auto &[id, weight] : imported.weights)
-    operands.emplace(id, *readElements(*weight, Doubles::refuse));
+    operands.emplace(id, *readElements(*weight));
   for (const Port &input : imported.inputs)
     if (input.id)
       operands.emplace(*input.id, given.at(input.name));

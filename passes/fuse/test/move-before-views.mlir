@@ -140,3 +140,21 @@ func.func @main(%k: tensor<6x8xsi8>) -> tensor<1x8x8xf32> {
   %3 = tile.pack %2 panel 8 : tensor<8x6xf32> -> tensor<1x8x8xf32>
   return %3 : tensor<1x8x8xf32>
 }
+
+// -----
+
+// f64 has no views: it is cast first, or last.
+// CHECK-LABEL: func.func @main
+// CHECK:         graph.TypeCast %arg0
+// CHECK-NEXT:    graph.StaticTranspose {{.*}} -> tensor<8x6xf32>
+// CHECK:         graph.StaticTranspose {{.*}} -> tensor<8x6xf32>
+// CHECK-NEXT:    graph.TypeCast {{.*}} -> tensor<8x6xf64>
+func.func @main(%k: tensor<6x8xf64>, %x: tensor<6x8xf32>, %p: tensor<1x8x8xf32>) -> (tensor<1x8x8xf32>, tensor<8x6xf64>) {
+  %0 = graph.TypeCast %k : (tensor<6x8xf64>) -> tensor<6x8xf32>
+  %1 = graph.StaticTranspose %0 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %2 = tile.pack %1 panel 8 : tensor<8x6xf32> -> tensor<1x8x8xf32>
+  %3 = tile.matmul %x, %p : tensor<6x8xf32>, tensor<1x8x8xf32> -> tensor<6x8xf32>
+  %4 = graph.StaticTranspose %3 {order = [1, 0]} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %5 = graph.TypeCast %4 : (tensor<8x6xf32>) -> tensor<8x6xf64>
+  return %2, %5 : tensor<1x8x8xf32>, tensor<8x6xf64>
+}
