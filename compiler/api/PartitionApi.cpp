@@ -3,6 +3,7 @@
 #include "compiler/api/Api.h"
 #include "compiler/api/Cache.h"
 #include "compiler/api/CompiledPartition.h"
+#include "compiler/driver/Denormals.h"
 #include "dialects/graph/Merge.h"
 #include "dialects/graph/OpTable.h"
 #include "dialects/graph/infer/Infer.h"
@@ -324,7 +325,9 @@ tenon_status tenon_partition_compile(const tenon_partition *partition,
     if (!graph)
       return graph.errors();
     dump(**graph, TENON_DUMP_SUBGRAPH, "partition");
-    auto code = compileCached(*graph, engine->state->currentOptions());
+    auto code =
+        compileCached(*graph, decideDenormals(engine->state->currentOptions(),
+                                              **graph, partition->constants));
     if (!code)
       return code.errors();
     *compiled =

@@ -5,6 +5,7 @@
 #include "codegen/aot/Stubs.h"
 #include "codegen/llvm/LowerToLLVM.h"
 #include "compiler/driver/AotCode.h"
+#include "compiler/driver/Denormals.h"
 #include "compiler/driver/Generate.h"
 #include "compiler/driver/Version.h"
 #include "compiler/driver/Versions.h"
@@ -142,8 +143,18 @@ compileStubs(const codegen::AotInterface &about,
 
 } // namespace
 
+static Constants viewsOf(const std::map<uint64_t, std::string> &values) {
+  Constants constants;
+  for (const auto &[id, bytes] : values)
+    constants.add(id, std::as_bytes(std::span(bytes)));
+  return constants;
+}
+
 Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
-                                const AotRequest &request) {
+                                const AotRequest &asked) {
+  AotRequest request = asked;
+  request.options =
+      decideDenormals(asked.options, *graph, viewsOf(asked.constants));
   llvm::Triple triple(llvm::Triple::normalize(
       request.triple.empty() ? codegen::TargetSpec::host().triple
                              : request.triple));
@@ -193,6 +204,9 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
   files.remarks = versions.remarks;
   if (!unpacked->empty())
     files.remarks.push_back(*unpacked);
+  if (request.options.denormals == kFlushDenormals &&
+      asked.options.denormals == kAutoDenormals)
+    files.remarks.push_back(kFlushedRemark);
   const std::vector<char> &weights = about.model.weights.data;
   if (!request.embedWeights)
     files.weights.assign(weights.begin(), weights.end());

@@ -14,7 +14,9 @@ struct Options {
 #include "compiler/driver/Options.def"
 };
 
-/// The value of `denormals` that is not the default.
+/// The values of `denormals`.
+inline constexpr char kAutoDenormals[] = "auto";
+inline constexpr char kKeepDenormals[] = "keep";
 inline constexpr char kFlushDenormals[] = "flush";
 
 } // namespace tenon

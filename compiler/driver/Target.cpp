@@ -150,10 +150,12 @@ static std::optional<Error> checkOptions(const Options &options) {
       return fail(ErrorCode::BadOption,
                   "unknown value '" + value + "' of " + name,
                   std::string("use ") + kModes);
-  if (options.denormals != "keep" && options.denormals != kFlushDenormals)
+  if (options.denormals != kAutoDenormals &&
+      options.denormals != kKeepDenormals &&
+      options.denormals != kFlushDenormals)
     return fail(ErrorCode::BadOption,
                 "unknown value '" + options.denormals + "' of denormals",
-                "use keep or " + std::string(kFlushDenormals));
+                "use auto, keep or flush");
   struct Range {
     const char *name;
     int64_t value, least, most;

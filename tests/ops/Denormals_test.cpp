@@ -2,6 +2,7 @@
 // The option `denormals`: numbers below 2^-126 are kept, or read and written as
 // zero, by every thread that computes, and the caller's mode stays as it was.
 #include "compiler/check/Reference.h"
+#include "compiler/driver/Denormals.h"
 #include "tests/e2e/Harness.h"
 #include "tests/ops/GraphText.h"
 
@@ -147,13 +148,39 @@ TEST(Denormals, TheDefinitionKeepsThem) {
     EXPECT_FALSE(Flushed(text, true, 0x1p-130).judge(/*flush=*/false).passed());
 }
 
+// Few weights of a million may be denormal.
+TEST(Denormals, ConstantsDecide) {
+  auto graph = parseGraph("Add 2048 2048");
+  ASSERT_TRUE(graph) << str(graph.errors());
+  uint64_t id = graph->inputPorts[1];
+  std::vector<float> values(2048, -0.0f);
+  auto decided = [&](const char *asked, uint64_t of) {
+    Constants constants;
+    constants.add(of, std::as_bytes(std::span(values)));
+    Options options;
+    options.denormals = asked;
+    return decideDenormals(options, *graph, constants).denormals;
+  };
+  EXPECT_EQ(decided("auto", id), "keep");
+  values[77] = 0x1p-126f;
+  EXPECT_EQ(decided("auto", id), "keep");
+  values.back() = -0x1p-127f;
+  EXPECT_EQ(decided("auto", id), "flush");
+  EXPECT_EQ(decided("keep", id), "keep");
+  EXPECT_EQ(decided("flush", id), "flush");
+  // One that the graph does not read, and one of integers.
+  EXPECT_EQ(decided("auto", 12345), "keep");
+  graph->tensor(id).dtype = graph::DType::s32;
+  EXPECT_EQ(decided("auto", id), "keep");
+}
+
 TEST(Denormals, AnotherValueIsRefused) {
   Options options;
   options.denormals = "maybe";
   auto graph = parseGraph("ReLU 4");
   auto compiled = Compiled::compile(*graph, options);
   ASSERT_FALSE(compiled);
-  EXPECT_NE(str(compiled.errors()).find("use keep or flush"),
+  EXPECT_NE(str(compiled.errors()).find("use auto, keep or flush"),
             std::string::npos);
 }
 

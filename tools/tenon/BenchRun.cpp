@@ -11,6 +11,7 @@
 #include "tools/tenon/BenchRun.h"
 
 #include "compiler/check/Fill.h"
+#include "compiler/driver/Denormals.h"
 #include "compiler/report/Stats.h"
 #include "tools/tenon/Timing.h"
 
@@ -253,7 +254,8 @@ std::vector<Error> BenchRun::compile() {
 std::vector<Error> BenchRun::compileUnfused() {
   if (!args.unfused || !args.model.options.fuse || model.file)
     return {};
-  Options options = args.model.options;
+  Options options = decideDenormals(args.model.options, *prepared.compileGraph,
+                                    model.constants);
   options.fuse = false;
   auto made = Compiled::compile(prepared.compileGraph, options, &unfusedReport);
   if (!made)

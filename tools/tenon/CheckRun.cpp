@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/CheckRun.h"
 
+#include "compiler/driver/Denormals.h"
 #include "compiler/driver/Phases.h"
 #include "dialects/graph/OpTable.h"
 #include "tools/tenon/Execution.h"
@@ -172,7 +173,8 @@ Compiled *Checker::compileFor(const std::string &schedule) {
   setPhaseListener([&](std::string_view phase) {
     note("compiling, phase " + std::string(phase) + "," + flags);
   });
-  Options options = settings.options;
+  Options options =
+      decideDenormals(settings.options, *prepared.compileGraph, constants);
   options.schedule = schedule;
   auto result = Compiled::compile(prepared.compileGraph, options);
   setPhaseListener({});
@@ -194,7 +196,8 @@ bool Checker::evaluateReference() {
     return false;
   }
   auto created = Oracle::create(prepared.runGraph, std::move(all),
-                                settings.options, settings.evalThreads);
+                                arithmeticOf(settings.options, *compiled),
+                                settings.evalThreads);
   if (!created) {
     blame(Stage::evaluate, created.errors());
     return false;

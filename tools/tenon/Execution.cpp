@@ -8,6 +8,7 @@
 
 #include "compiler/check/Fill.h"
 #include "compiler/report/Stats.h"
+#include "runtime/tenon_model.h"
 #include "tools/tenon/Cli.h"
 
 #include <algorithm>
@@ -227,15 +228,18 @@ Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
 // Reference results
 //===----------------------------------------------------------------------===//
 
-check::Arithmetic arithmeticOf(const Options &options) {
+check::Arithmetic arithmeticOf(const Options &options,
+                               const Compiled &compiled) {
+  const tenon_model_code &code = *tenon_model_get_code(compiled.model());
   return {.fastMath = options.fastMath,
-          .flushDenormals = options.denormals == kFlushDenormals};
+          .flushDenormals = code.flush_denormals != 0};
 }
 
 Expected<Oracle> Oracle::create(const Graph &graph, TensorMap inputs,
-                                const Options &compiled, int threads) {
-  auto reference = check::Reference::create(graph, std::move(inputs),
-                                            arithmeticOf(compiled), threads);
+                                const check::Arithmetic &arithmetic,
+                                int threads) {
+  auto reference =
+      check::Reference::create(graph, std::move(inputs), arithmetic, threads);
   if (!reference)
     return reference.errors();
   Oracle oracle(std::move(*reference));

@@ -87,17 +87,19 @@ Expected<bool> bindConstants(Compiled &compiled, Executor &executor,
 Expected<TensorMap> executeOnce(Compiled &compiled, Executor &executor,
                                 Buffers &buffers);
 
-/// What the options let compiled code do otherwise than the definition says.
-check::Arithmetic arithmeticOf(const Options &options);
+/// What `compiled` does otherwise than the definition says, as these options
+/// let it.
+check::Arithmetic arithmeticOf(const Options &options,
+                               const Compiled &compiled);
 
 /// Reference results of one graph for one set of inputs, kept for any number
 /// of comparisons.
 class Oracle {
 public:
-  /// `graph` has static inputs and is compiled with `options`.  Errors: those
-  /// of reference::evaluate.
+  /// `graph` has static inputs.  Errors: those of reference::evaluate.
   static Expected<Oracle> create(const graph::Graph &graph, TensorMap inputs,
-                                 const Options &options, int threads);
+                                 const check::Arithmetic &arithmetic,
+                                 int threads);
 
   /// Judges every output that the oracle has.  Errors: UnknownTensor.
   Expected<std::vector<check::Judgement>> judge(const TensorMap &got) const;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/tenon/Loading.h"
 
+#include "compiler/driver/Denormals.h"
 #include "compiler/report/Stats.h"
 #include "tools/tenon/Progress.h"
 
@@ -83,7 +84,12 @@ compileOrLoad(const LoadedModel &model, const Prepared &prepared,
               CompileReport *report) {
   if (!model.file) {
     BusyCompiling busy(model.path);
-    return Compiled::compile(prepared.compileGraph, options, report);
+    Options decided =
+        decideDenormals(options, *prepared.compileGraph, model.constants);
+    if (decided.denormals != options.denormals &&
+        decided.denormals == kFlushDenormals)
+      std::fprintf(stderr, "remark: %s\n", kFlushedRemark);
+    return Compiled::compile(prepared.compileGraph, decided, report);
   }
   return loadAotFile(*model.file, loadOptions);
 }

@@ -277,10 +277,10 @@ void RunCommand::compareExpected(const Graph &graph, const TensorMap &results) {
       report(expected.errors());
       continue;
     }
-    check::CompareResult result =
-        check::compare(results.at(*id), *expected, nullptr,
-                       check::toleranceFor(graph, *id, nullptr,
-                                           arithmeticOf(args.model.options)));
+    check::CompareResult result = check::compare(
+        results.at(*id), *expected, nullptr,
+        check::toleranceFor(graph, *id, nullptr,
+                            arithmeticOf(args.model.options, *compiled)));
     if (result.passed()) {
       std::printf("  expected: as in %s, largest error %.3g\n",
                   spec.path.c_str(), result.maxError);
@@ -321,7 +321,8 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
     return report(errors);
   auto oracle = [&] {
     Busy busy("evaluating the reference");
-    return Oracle::create(graph, std::move(values), args.model.options,
+    return Oracle::create(graph, std::move(values),
+                          arithmeticOf(args.model.options, *compiled),
                           args.exec.threads);
   }();
   if (!oracle) {
