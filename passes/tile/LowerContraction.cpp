@@ -178,7 +178,7 @@ LogicalResult lowerConv(GroupContext &ctx, tile::ConvOp op) {
   }
   DirectConv conv(ctx, op, ctx.memoryOf(op.getSrc()));
   // Groups and panels of a block of rows follow each other, or rows of one.
-  bool rowsFirst = conv.keptRows() > 0;
+  bool rowsFirst = conv.keptRows() > 0 || conv.hasFewWeights();
   Grid grid{{"image", ctx.sizes[op.getSrc()][0]}};
   auto addColumns = [&] {
     grid.add("group", op.getGroups());

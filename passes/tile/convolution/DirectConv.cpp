@@ -134,6 +134,15 @@ int64_t DirectConv::rowsKept(int64_t l2Bytes) const {
   return std::max<int64_t>((l2Bytes / 2 - ofWeights) / read, 1);
 }
 
+bool DirectConv::hasFewWeights() const {
+  constexpr int64_t kFewBytes = 64 << 10;
+  auto weights = rankedType(op.getWeights());
+  return op.getGroups() > 1 &&
+         weights.getNumElements() *
+                 static_cast<int64_t>(weights.getElementTypeBitWidth()) / 8 <=
+             kFewBytes;
+}
+
 SmallVector<int64_t> DirectConv::rowsAhead(int64_t l2Bytes) const {
   auto row = src.strides[1].constant();
   auto groups = static_cast<int64_t>(op.getGroups());

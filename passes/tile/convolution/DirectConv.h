@@ -76,6 +76,11 @@ public:
   /// Rows of a block that is computed for one convolution group after the
   /// other, or 0: all rows of a group come before those of the next one.
   int64_t keptRows() const { return kept; }
+  /// Whether the panels of all groups, of which there are several, stay near
+  /// while a row is computed for one group after the other: rows are then
+  /// split among threads, as those of its neighbours are, and each thread finds
+  /// what it reads in its own caches.
+  bool hasFewWeights() const;
 
   /// How the rows of the last dimension but one are cut into items, of which
   /// there are as many for each of `others`.

@@ -50,3 +50,29 @@ func.func private @prefetched(%x: tensor<16x56x56x256xf32>, %w: tensor<32x1x3x3x
   %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 32 : i64, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, strides = array<i64: 2, 2>} : tensor<16x56x56x256xf32>, tensor<32x1x3x3x8x8xf32> -> tensor<16x28x28x256xf32>
   return %0 : tensor<16x28x28x256xf32>
 }
+
+// -----
+
+// 16 KiB of weights stay near: items of a row follow each other, and threads
+// take rows as they do of what is before and after. Declines: those of 200 KiB.
+// CHECK-LABEL: func.func private @few.l(
+// CHECK:         scf.for %[[ITEM:.*]] =
+// CHECK:         %[[GROUPS:.*]] = arith.constant 4 : index
+// CHECK-NEXT:    arith.remui %[[ITEM]], %[[GROUPS]]
+// CHECK-LABEL: func.func private @many.l(
+// CHECK:         scf.for %[[ITEM:.*]] =
+// CHECK:         %[[ROWS:.*]] = arith.constant 28 : index
+// CHECK-NEXT:    arith.remui %[[ITEM]], %[[ROWS]]
+func.func @main(%x: tensor<1x28x28x128xf32>, %v: tensor<4x1x1x1x32x32xf32>, %y: tensor<1x28x28x448xf32>, %w: tensor<4x1x1x1x112x112xf32>) -> (tensor<1x28x28x128xf32>, tensor<1x28x28x448xf32>) {
+  %0 = call @few(%x, %v) : (tensor<1x28x28x128xf32>, tensor<4x1x1x1x32x32xf32>) -> tensor<1x28x28x128xf32>
+  %1 = call @many(%y, %w) : (tensor<1x28x28x448xf32>, tensor<4x1x1x1x112x112xf32>) -> tensor<1x28x28x448xf32>
+  return %0, %1 : tensor<1x28x28x128xf32>, tensor<1x28x28x448xf32>
+}
+func.func private @few(%x: tensor<1x28x28x128xf32>, %w: tensor<4x1x1x1x32x32xf32>) -> tensor<1x28x28x128xf32> attributes {tile.group = #tile.group<contraction>} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 4 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x28x28x128xf32>, tensor<4x1x1x1x32x32xf32> -> tensor<1x28x28x128xf32>
+  return %0 : tensor<1x28x28x128xf32>
+}
+func.func private @many(%x: tensor<1x28x28x448xf32>, %w: tensor<4x1x1x1x112x112xf32>) -> tensor<1x28x28x448xf32> attributes {tile.group = #tile.group<contraction>} {
+  %0 = tile.conv %x, %w {dilations = array<i64: 1, 1>, groups = 4 : i64, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, strides = array<i64: 1, 1>} : tensor<1x28x28x448xf32>, tensor<4x1x1x1x112x112xf32> -> tensor<1x28x28x448xf32>
+  return %0 : tensor<1x28x28x448xf32>
+}
