@@ -164,6 +164,8 @@ private:
   /// Shapes, and elements, of the results of `op` in trial `k`.
   void tryOut(size_t k, const graph::Op &op,
               const std::vector<std::string> &sizes);
+  void tryAsSaid(size_t k, const graph::Op &op, graph::Dims said,
+                 const graph::Dims &src);
   std::optional<graph::Dims> triedShape(size_t k, Value value) const;
   const reference::Tensor *triedElements(size_t k, Value value);
   void evaluateTrial(size_t k, graph::Op op);

@@ -56,12 +56,30 @@ void Builder::tryOut(size_t k, const graph::Op &op,
     else if (!outs.back().hasStaticShape())
       outs.back().shape.reset();
   }
-  if (!graph::inferOp(copy, ins, outs).empty())
+  std::optional<graph::Dims> said = outs.empty() ? std::nullopt : outs[0].shape;
+  if (!graph::inferOp(copy, ins, outs).empty()) {
+    // Here it does not fit, since names that are one size in each execution are
+    // several, or a table is too short. Where it fits, the sizes are as said.
+    if (said && !sizes.empty())
+      tryAsSaid(k, op, std::move(*said), *ins[0].shape);
     return;
+  }
   for (graph::LogicalTensor &out : outs)
     if (out.hasStaticShape() && !tensor(out.id).hasStaticShape())
       tried[k].shapes[out.id] = *out.shape;
   evaluateTrial(k, std::move(copy));
+}
+
+/// The result of `op` has the sizes `said`; the part of a tensor has those of
+/// its operand, `src`, in dims that are not cut.
+void Builder::tryAsSaid(size_t k, const graph::Op &op, graph::Dims said,
+                        const graph::Dims &src) {
+  if (op.kind == "Slice" && said.size() == src.size())
+    for (size_t i = 0; i < said.size(); ++i)
+      if (said[i] == graph::kUnknownDim)
+        said[i] = src[i];
+  if (std::ranges::all_of(said, [](int64_t size) { return size >= 0; }))
+    tried[k].shapes[op.outputs[0]] = std::move(said);
 }
 
 /// Makes the results of `op` known in trial `k` if its operands are, or if they

@@ -44,6 +44,39 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
   EXPECT_FALSE(trials.expressionOf(one));
 }
 
+/// Of few trials that tell, as those of a model with a short table of
+/// positions, nothing follows that fits by chance.
+TEST(SizeTrials, ShortTables) {
+  SizeTrials trials;
+  for (const char *name : {"batch", "seq", "total", "past", "enc"})
+    ASSERT_TRUE(trials.numbersOf(name));
+  for (const char *text :
+       {"(seq + past)", "(seq + past) - 1", "(seq + enc)", "batch * seq",
+        "(total + past)", "4 * batch * seq", "(past + enc)"}) {
+    SizeTrials::Numbers all = *trials.numbersOf(text), few = all;
+    size_t tells = 0;
+    for (auto &number : few)
+      if (number && *number > 40)
+        number.reset();
+      else
+        tells += number.has_value();
+    if (tells < 2)
+      continue;
+    // Another text may say the same.
+    auto found = trials.expressionOf(few);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(trials.numbersOf(*found), all) << text << ": " << *found;
+    // Two numbers are what many expressions give.
+    for (size_t k = 0; k < few.size() && tells > 2; ++k)
+      if (few[k]) {
+        few[k].reset();
+        --tells;
+      }
+    if (found = trials.expressionOf(few); found)
+      EXPECT_EQ(trials.numbersOf(*found), all) << text << ": " << *found;
+  }
+}
+
 /// What windows round down several times is known by how it came about.
 TEST(SizeTrials, PositionsOfWindows) {
   SizeTrials trials;
@@ -217,6 +250,29 @@ TEST(OnnxSizes, SlicesUpToASize) {
   ASSERT_TRUE(op);
   EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
             (std::vector<std::string>{"1", "tokens"}));
+}
+
+/// A mask that is cut to as many entries as there are tokens with those before,
+/// which are fewer than the mask has in hardly any trial.
+TEST(OnnxSizes, CutsThatFitInEachExecution) {
+  ModelProto model = modelOf(nodeOf("Slice", {"mask", "from", "n", "axis"}));
+  NodeProto slice = model.graph.nodes[0];
+  NodeProto join = named(nodeOf("Concat", {"past", "x"}), "both");
+  join.attributes.emplace_back().name = "axis";
+  join.attributes.back().i = 1;
+  model.graph.nodes = {join, named(nodeOf("Shape", {"both"}), "shape"),
+                       named(nodeOf("Gather", {"shape", "axis"}), "n"), slice};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
+                        named("mask", DataType::f32, {"batch", "total"}),
+                        named("past", DataType::f32, {"batch", "past"})};
+  model.graph.initializers = {integers("from", {0}), integers("axis", {1})};
+  for (const char *total : {"total", "16"}) {
+    model.graph.inputs[1] = named("mask", DataType::f32, {"batch", total});
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).sizes,
+              (std::vector<std::string>{"batch", "(tokens + past)"}));
+  }
 }
 
 /// Exporters write sums where two dims are joined.
