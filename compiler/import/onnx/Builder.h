@@ -97,13 +97,16 @@ public:
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
   /// The elements of a tensor of whole numbers in the same way; none: they
-  /// depend on more than sizes.
-  std::optional<Sizes> elementsAsSizes(Value value);
+  /// depend on more than sizes. With `isNegated` they are those times -1.
+  std::optional<Sizes> elementsAsSizes(Value value, bool isNegated = false);
   /// The elements of a tensor of whole numbers that are the same whatever the
   /// sizes are, also those that are no multiples of each other.
   std::optional<graph::Dims> fixedElements(Value value);
   /// A size by an expression, as simple as one is found; a number if it is one.
   Size sizeOf(const std::string &expression);
+  /// What is made counts on an expression that is not 0: an execution where a
+  /// name makes it 0 is an error.
+  void requireNotZero(const std::string &expression);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
   Size restOf(Value value, const Sizes &sizes);

@@ -4,6 +4,7 @@
 // which expressions follow.
 #include "compiler/import/onnx/Builder.h"
 
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
@@ -196,20 +197,22 @@ void Builder::completeSizes(Value value) {
                                       : sizes[i].expression;
 }
 
-std::optional<Sizes> Builder::elementsAsSizes(Value value) {
+std::optional<Sizes> Builder::elementsAsSizes(Value value, bool isNegated) {
   // Exporters count in f32, too.
   bool isFloat = graph::isFloat(tensor(value).dtype);
   auto integers =
-      [isFloat](
-          const reference::Tensor &elements) -> std::optional<graph::Dims> {
+      [=](const reference::Tensor &elements) -> std::optional<graph::Dims> {
     graph::Dims dims;
     for (int64_t i = 0; i < elements.numElements(); ++i) {
       constexpr double kExact = 1 << 24;
       if (isFloat && !(std::abs(elements.at(i)) <= kExact &&
                        elements.at(i) == std::floor(elements.at(i))))
         return std::nullopt;
-      dims.push_back(isFloat ? static_cast<int64_t>(elements.at(i))
-                             : reference::integerAt(elements, i));
+      int64_t number = isFloat ? static_cast<int64_t>(elements.at(i))
+                               : reference::integerAt(elements, i);
+      if (isNegated && __builtin_sub_overflow(0, number, &number))
+        return std::nullopt;
+      dims.push_back(number);
     }
     return dims;
   };
@@ -298,6 +301,21 @@ std::optional<graph::Dims> Builder::fixedElements(Value value) {
     numbers.push_back(size.number);
   }
   return numbers;
+}
+
+void Builder::requireNotZero(const std::string &expression) {
+  auto parsed = graph::SizeExpr::parse(expression);
+  if (!parsed)
+    return;
+  for (const auto &token : parsed->postfix()) {
+    if (token.kind != graph::SizeExpr::Kind::name)
+      continue;
+    auto value = parsed->evaluate([&](std::string_view name) {
+      return std::optional<int64_t>(name != token.name);
+    });
+    if (value == 0)
+      graph.sizeFacts[token.name].min = 1;
+  }
 }
 
 Size Builder::sizeOf(const std::string &expression) {

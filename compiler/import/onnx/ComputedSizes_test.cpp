@@ -94,9 +94,15 @@ TEST(ComputedSizes, Slices) {
                      {"f", "last"},
                      {"f", "back"},
                      {"f", "b"},
-                     {"first", "back"}}) {
+                     {"first", "back"},
+                     // Counted from the end, as positions of the last tokens.
+                     {"less", "last"},
+                     {"first", "less"},
+                     {"one", "less"},
+                     {"less", "back"}}) {
     std::vector<NodeProto> nodes = sizesOfBoth(
-        {node("Slice", {"x", ends[0], ends[1], "one", "step"}, {"part"}),
+        {node("Neg", {"f"}, {"less"}),
+         node("Slice", {"x", ends[0], ends[1], "one", "step"}, {"part"}),
          node("ReduceSum", {"like"}, {"sum"}),
          node("Add", {"part", "sum"}, {"y"})});
     expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 5}, {1, 2}}}, constants());

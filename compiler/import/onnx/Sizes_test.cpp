@@ -252,6 +252,28 @@ TEST(OnnxSizes, SlicesUpToASize) {
             (std::vector<std::string>{"1", "tokens"}));
 }
 
+/// The last rows of a table are those of the tokens, of which -0 are all.
+TEST(OnnxSizes, SlicesFromTheEnd) {
+  ModelProto model = modelOf(nodeOf("Slice", {"table", "less", "to", "axis"}));
+  NodeProto slice = model.graph.nodes[0];
+  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
+                       named(nodeOf("Gather", {"all", "axis"}), "n"),
+                       named(nodeOf("Neg", {"n"}), "less"), slice};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
+                        named("table", DataType::f32, {"1", "total"})};
+  model.graph.initializers = {integers("to", {INT64_MAX}),
+                              integers("axis", {1})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Op *op = find(imported->graph, "Slice");
+  ASSERT_TRUE(op);
+  EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
+            (std::vector<std::string>{"1", "tokens"}));
+  ASSERT_TRUE(imported->graph.sizeFacts.contains("tokens"));
+  EXPECT_EQ(imported->graph.sizeFacts.at("tokens").min, 1);
+  EXPECT_FALSE(imported->graph.sizeFacts.contains("total"));
+}
+
 /// A mask that is cut to as many entries as there are tokens with those before,
 /// which are fewer than the mask has in hardly any trial.
 TEST(OnnxSizes, CutsThatFitInEachExecution) {
