@@ -12,11 +12,46 @@ namespace tenon::onnx {
 
 /// Entry `i` of dim `axis`, which goes.
 static Value entry(NodeContext &n, Value x, int64_t axis, int64_t i) {
-  Dims dims = n.shape(x);
-  if (axis >= static_cast<int64_t>(dims.size()))
+  std::optional<Sizes> sizes = n.sizesOf(x);
+  if (!sizes || axis >= static_cast<int64_t>(sizes->size()))
     return kNone;
-  dims.erase(dims.begin() + axis);
-  return n.reshape(n.slice(x, axis, i, i + 1), dims);
+  sizes->erase(sizes->begin() + axis);
+  return n.reshapeTo(n.slice(x, axis, i, i + 1), std::move(*sizes));
+}
+
+/// How often there is an entry of `numbers` for each of `of`, a size: 1, 2, or
+/// 0 for anything else.
+static int timesOf(NodeContext &n, const Size &numbers, const Size &of) {
+  auto text = [](const Size &size) {
+    return size.isKnown() ? std::to_string(size.number) : size.expression;
+  };
+  if (text(of).empty())
+    return 0;
+  std::string given = text(numbers);
+  if (given == text(of))
+    return 1;
+  return given == text(n.sizeOf("2 * (" + text(of) + ")")) ? 2 : 0;
+}
+
+/// B, keys: whether a key is one of its sample's. `mask` has the number of keys
+/// of each sample, and then perhaps the first one.
+static Value withinLengths(NodeContext &n, Value mask, Value keys) {
+  std::optional<Sizes> all = n.sizesOf(keys), given = n.sizesOf(mask);
+  int times = all && given ? timesOf(n, (*given)[0], (*all)[0]) : 0;
+  if (!times) {
+    n.refuse("a mask of rank 1 that is not one length, or an end and a "
+             "beginning, for each sample, as far as sizes are known");
+    return kNone;
+  }
+  Value key = n.indexAlong(keys, 2); // B, H, keys, D
+  key = entry(n, entry(n, key, 3, 0), 1, 0);
+  Value bounds =
+      n.reshapeTo(n.cast(mask, DType::s64), {Size{times}, (*all)[0], Size{1}});
+  Value seen = n.less(key, entry(n, bounds, 0, 0));
+  if (times == 1)
+    return seen;
+  return n.op("And", {seen, n.op("GreaterEqual", {key, entry(n, bounds, 0, 1)},
+                                 {}, NodeContext::kBool)});
 }
 
 /// A mask of keys as numbers that are added to scores: 0 where it is not 0,
@@ -30,23 +65,8 @@ static void addKeyMask(NodeContext &n, Value mask, float hidden, Value keys,
   DType type = n.type(keys);
   Value seen;
   if (dims.size() == 1) {
-    int64_t batch = n.dim(keys, 0);
-    if (batch < 0 || (dims[0] != batch && dims[0] != 2 * batch))
-      return n.refuse(
-          "a mask of rank 1 that is not one length, or an end and a "
-          "beginning, for each sample");
-    Value key = n.indexAlong(keys, 2); // B, H, keys, D
-    key = entry(n, entry(n, key, 3, 0), 1, 0);
-    auto bound = [&](int64_t begin) {
-      Value numbers =
-          n.slice(n.cast(mask, DType::s64), 0, begin, begin + batch);
-      return n.unsqueeze(numbers, {1});
-    };
-    seen = n.less(key, bound(0));
-    if (dims[0] == 2 * batch)
-      seen = n.op("And", {seen, n.op("GreaterEqual", {key, bound(batch)}, {},
-                                     NodeContext::kBool)});
-    dims = {batch, 0};
+    seen = withinLengths(n, mask, keys);
+    dims = {dims[0], 0};
   } else {
     seen = n.cast(mask, NodeContext::kBool);
   }

@@ -297,6 +297,59 @@ TEST(OnnxSizes, CutsThatFitInEachExecution) {
   }
 }
 
+/// Keys and values of the past are side by side in front of the samples, whose
+/// number and length are not known.
+TEST(OnnxSizes, PastOfAttention) {
+  ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "", "past"}));
+  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+  NodeProto &attention = model.graph.nodes[0];
+  attention.domain = "com.microsoft";
+  attention.outputs = {"y", "present"};
+  AttributeProto &heads = attention.attributes.emplace_back();
+  heads.name = "num_heads";
+  heads.i = 2;
+  model.graph.inputs = {
+      named("x", DataType::f32, {"batch", "tokens", "8"}),
+      port("w", DataType::f32, {8, 24}), port("b", DataType::f32, {24}),
+      named("past", DataType::f32, {"2", "batch", "2", "before", "4"})};
+  model.graph.outputs.push_back(port("present", DataType::f32, {}));
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
+            (graph::Dims{kAny, kAny, 8}));
+  EXPECT_EQ(imported->graph.tensor(*imported->outputs[1].id).shape,
+            (graph::Dims{2, kAny, 2, kAny, 4}));
+}
+
+/// Lengths of as many samples as there are; and their ends, then their
+/// beginnings.
+TEST(OnnxSizes, LengthsOfSamples) {
+  for (bool both : {false, true}) {
+    ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "lengths"}));
+    model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+    NodeProto attention = model.graph.nodes[0];
+    attention.domain = "com.microsoft";
+    AttributeProto &heads = attention.attributes.emplace_back();
+    heads.name = "num_heads";
+    heads.i = 2;
+    model.graph.nodes = {attention};
+    model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens", "8"}),
+                          port("w", DataType::f32, {8, 24}),
+                          port("b", DataType::f32, {24}),
+                          named("lengths", DataType::s32, {"batch"})};
+    if (both) {
+      model.graph.inputs.back().name = "ends";
+      NodeProto join = named(nodeOf("Concat", {"ends", "ends"}), "lengths");
+      join.attributes.emplace_back().name = "axis";
+      model.graph.nodes.insert(model.graph.nodes.begin(), join);
+    }
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
+              (graph::Dims{kAny, kAny, 8}));
+  }
+}
+
 /// Exporters write sums where two dims are joined.
 TEST(OnnxSizes, DimsMayBeSums) {
   ModelProto model = modelOf(nodeOf("Concat", {"past", "x"}));
