@@ -6,6 +6,7 @@
 #include "compiler/import/onnx/Quant.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tenon::onnx {
@@ -385,12 +386,79 @@ private:
 
 static void groupQueryAttention(NodeContext &n) { GroupQueries(n).run(); }
 
+//===----------------------------------------------------------------------===//
+// RelativePositionBias
+//===----------------------------------------------------------------------===//
+
+/// Numbers of the first buckets have one distance each, those behind them ever
+/// more, up to `most`. Computed in f32, as models were trained.
+static int64_t bucketOf(int64_t distance, int64_t buckets, int64_t most) {
+  int64_t exact = buckets / 2;
+  if (distance < exact)
+    return distance;
+  auto ratio = [&](int64_t x) {
+    return static_cast<double>(x) / static_cast<double>(exact);
+  };
+  float part = std::log(static_cast<float>(ratio(distance))) /
+               static_cast<float>(std::log(ratio(most))) *
+               static_cast<float>(buckets - exact);
+  return std::min(exact + static_cast<int64_t>(part), buckets - 1);
+}
+
+/// Operands are a bias of each bucket and head, whose elements are in the order
+/// of heads, buckets although the dims are the other way round, and the numbers
+/// of queries and of keys. The result, 1, H, S, keys, is added to scores.
+static void relativePositionBias(NodeContext &n) {
+  Dims dims = n.knownShape(n.in(0));
+  std::optional<Sizes> queries = n.elementsAsSizes(n.in(1)),
+                       keys = n.elementsAsSizes(n.in(2));
+  bool bothWays = n.integer("is_bidirectional", 0) != 0;
+  int64_t most = n.integer("max_distance", 128);
+  if (n.failed())
+    return;
+  if (!queries || !keys || queries->size() != 1 || keys->size() != 1)
+    return n.refuse("numbers of queries and keys that are not known sizes");
+  int64_t buckets = dims.size() == 2 ? dims[0] / (bothWays ? 2 : 1) : 0;
+  if (buckets < 2 || most <= buckets / 2 || most > (1 << 20))
+    return n.refuse(
+        "strange numbers of buckets, or a strange largest distance");
+  auto table = n.table(DType::s64, {most + 1});
+  if (!table)
+    return;
+  for (int64_t i = 0; i <= most; ++i)
+    setInteger(*table, i, bucketOf(i, buckets, most));
+  Value zero = n.scalar(0, DType::s64);
+  Value all = n.expandTo(zero, {(*queries)[0], (*keys)[0]});
+  Value query = n.indexAlong(all, 0), key = n.indexAlong(all, 1);
+  Value before = n.op("Subtract", {query, key});
+  Value distance = n.op(
+      "Maximum", {before, bothWays ? n.op("Subtract", {key, query}) : zero});
+  distance =
+      n.op("Minimum", {distance, n.like(distance, static_cast<double>(most))});
+  graph::AttrMap axis{{"axis", int64_t{0}}};
+  Value bucket =
+      n.op("Gather", {n.constant(std::move(*table)), distance}, axis);
+  if (bothWays) {
+    Value isBehind = n.cast(n.greater(key, query), DType::s64);
+    bucket =
+        n.op("Add",
+             {bucket,
+              n.op("Multiply",
+                   {isBehind, n.like(bucket, static_cast<double>(buckets))})});
+  }
+  Value biases = n.reshape(n.in(0), {dims[1], dims[0]});
+  Value bias =
+      n.op("Gather", {biases, bucket}, {{"axis", int64_t{1}}}); // H, S, keys
+  n.out(0, n.unsqueeze(bias, {0}));
+}
+
 std::span<const OpConversion> microsoftAttentionConversions() {
   static constexpr OpConversion table[] = {
       microsoft("Attention", attention),
       microsoft("GroupQueryAttention", groupQueryAttention),
       microsoft("MultiHeadAttention", multiHeadAttention),
       microsoft("QAttention", qAttention),
+      microsoft("RelativePositionBias", relativePositionBias),
       microsoft("RotaryEmbedding", rotaryEmbedding),
   };
   return table;
