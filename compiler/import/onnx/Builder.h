@@ -64,6 +64,12 @@ public:
   /// A tensor of the model, which must live as long as this. The same one is
   /// one weight however often it is given.
   Value weight(const TensorProto &tensor);
+  /// The range of a weight of integers of 16 bits, which is s32 here.
+  std::optional<reference::Range> shortRangeOf(Value value) const {
+    auto found = shortRanges.find(value);
+    return found == shortRanges.end() ? std::nullopt
+                                      : std::optional(found->second);
+  }
   /// The bytes of a weight read as elements of another type in other dims;
   /// kNone if `weight` has none, or other than these take.
   Value packedWeight(Value weight, DataType type, graph::Dims dims);
@@ -186,6 +192,8 @@ private:
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
   std::map<const TensorProto *, Value> weightValues;
+  Value shortWeight(const TensorProto &tensor);
+  std::map<Value, reference::Range> shortRanges;
   std::shared_ptr<std::deque<TensorProto>> packedTensors =
       std::make_shared<std::deque<TensorProto>>();
   std::map<Value, reference::Tensor> constantTensors;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/import/onnx/Proto.h"
+#include "dialects/graph/reference/Numeric.h"
 #include "dialects/graph/reference/Tensor.h"
 
 namespace tenon::onnx {
@@ -12,6 +13,10 @@ enum class Doubles { refuse, asFloats };
 
 /// The element type, or none: Tenon does not have all of ONNX's.
 std::optional<graph::DType> dtypeOf(DataType type, Doubles doubles);
+
+/// Numbers of integers of 16 bits, which Tenon does not have: constants of such
+/// types become s32. None: the type is another one.
+std::optional<reference::Range> shortRange(DataType type);
 
 /// The elements of `tensor`, rounded where doubles become floats. Errors:
 /// UnsupportedDType, BadTensorData if there are not as many elements as dims

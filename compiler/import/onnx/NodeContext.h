@@ -123,6 +123,9 @@ public:
   /// sizes are impossible or too large for that.
   std::optional<reference::Tensor> table(DType dtype, Dims dims);
   Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
+  std::optional<reference::Range> shortRangeOf(Value value) const {
+    return builder.shortRangeOf(value);
+  }
   Value packedWeight(Value weight, DataType type, Dims dims) {
     return builder.packedWeight(weight, type, std::move(dims));
   }
