@@ -94,12 +94,28 @@ Value Builder::input(std::string name, graph::DType dtype,
 Value Builder::weight(const TensorProto &tensor) {
   if (auto found = weightValues.find(&tensor); found != weightValues.end())
     return found->second;
-  Value value = newTensor(dtypeOf(tensor.type), tensor.dims,
-                          graph::PropertyType::constant);
+  Value value = kNone;
+  if (auto range = shortRange(tensor.type)) {
+    value = shortWeight(tensor);
+    shortRanges.emplace(value, *range);
+  } else {
+    value = newTensor(dtypeOf(tensor.type), tensor.dims,
+                      graph::PropertyType::constant);
+    weightTensors.emplace(value, &tensor);
+  }
   setName(value, std::string(tensor.name));
-  weightTensors.emplace(value, &tensor);
   weightValues.emplace(&tensor, value);
   return value;
+}
+
+Value Builder::shortWeight(const TensorProto &tensor) {
+  auto elements = readElements(tensor);
+  if (elements)
+    return constant(std::move(*elements));
+  for (const Error &error : elements.errors())
+    fail(error.code, error.message);
+  return newTensor(graph::DType::s32, tensor.dims,
+                   graph::PropertyType::constant);
 }
 
 Value Builder::packedWeight(Value weight, DataType type, graph::Dims dims) {

@@ -62,6 +62,12 @@ public:
   /// A tensor of the model, which must live as long as this. The same one is
   /// one weight however often it is given.
   Value weight(const TensorProto &tensor);
+  /// The range of a weight of integers of 16 bits, which is s32 here.
+  std::optional<reference::Range> shortRangeOf(Value value) const {
+    auto found = shortRanges.find(value);
+    return found == shortRanges.end() ? std::nullopt
+                                      : std::optional(found->second);
+  }
   /// The bytes of a weight read as elements of another type in other dims;
   /// kNone if `weight` has none, or other than these take.
   Value packedWeight(Value weight, DataType type, graph::Dims dims);
@@ -95,13 +101,16 @@ public:
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
   /// The elements of a tensor of whole numbers in the same way; none: they
-  /// depend on more than sizes.
-  std::optional<Sizes> elementsAsSizes(Value value);
+  /// depend on more than sizes. With `isNegated` they are those times -1.
+  std::optional<Sizes> elementsAsSizes(Value value, bool isNegated = false);
   /// The elements of a tensor of whole numbers that are the same whatever the
   /// sizes are, also those that are no multiples of each other.
   std::optional<graph::Dims> fixedElements(Value value);
   /// A size by an expression, as simple as one is found; a number if it is one.
   Size sizeOf(const std::string &expression);
+  /// What is made counts on an expression that is not 0: an execution where a
+  /// name makes it 0 is an error.
+  void requireNotZero(const std::string &expression);
   /// What is left of the elements of a tensor for the one of `sizes` that is
   /// -1.
   Size restOf(Value value, const Sizes &sizes);
@@ -164,6 +173,8 @@ private:
   /// Shapes, and elements, of the results of `op` in trial `k`.
   void tryOut(size_t k, const graph::Op &op,
               const std::vector<std::string> &sizes);
+  void tryAsSaid(size_t k, const graph::Op &op, graph::Dims said,
+                 const graph::Dims &src);
   std::optional<graph::Dims> triedShape(size_t k, Value value) const;
   const reference::Tensor *triedElements(size_t k, Value value);
   void evaluateTrial(size_t k, graph::Op op);
@@ -181,6 +192,8 @@ private:
   graph::Graph graph;
   std::map<Value, const TensorProto *> weightTensors;
   std::map<const TensorProto *, Value> weightValues;
+  Value shortWeight(const TensorProto &tensor);
+  std::map<Value, reference::Range> shortRanges;
   std::shared_ptr<std::deque<TensorProto>> packedTensors =
       std::make_shared<std::deque<TensorProto>>();
   std::map<Value, reference::Tensor> constantTensors;

@@ -4,6 +4,7 @@
 // which expressions follow.
 #include "compiler/import/onnx/Builder.h"
 
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
@@ -56,12 +57,30 @@ void Builder::tryOut(size_t k, const graph::Op &op,
     else if (!outs.back().hasStaticShape())
       outs.back().shape.reset();
   }
-  if (!graph::inferOp(copy, ins, outs).empty())
+  std::optional<graph::Dims> said = outs.empty() ? std::nullopt : outs[0].shape;
+  if (!graph::inferOp(copy, ins, outs).empty()) {
+    // Here it does not fit, since names that are one size in each execution are
+    // several, or a table is too short. Where it fits, the sizes are as said.
+    if (said && !sizes.empty())
+      tryAsSaid(k, op, std::move(*said), *ins[0].shape);
     return;
+  }
   for (graph::LogicalTensor &out : outs)
     if (out.hasStaticShape() && !tensor(out.id).hasStaticShape())
       tried[k].shapes[out.id] = *out.shape;
   evaluateTrial(k, std::move(copy));
+}
+
+/// The result of `op` has the sizes `said`; the part of a tensor has those of
+/// its operand, `src`, in dims that are not cut.
+void Builder::tryAsSaid(size_t k, const graph::Op &op, graph::Dims said,
+                        const graph::Dims &src) {
+  if (op.kind == "Slice" && said.size() == src.size())
+    for (size_t i = 0; i < said.size(); ++i)
+      if (said[i] == graph::kUnknownDim)
+        said[i] = src[i];
+  if (std::ranges::all_of(said, [](int64_t size) { return size >= 0; }))
+    tried[k].shapes[op.outputs[0]] = std::move(said);
 }
 
 /// Makes the results of `op` known in trial `k` if its operands are, or if they
@@ -178,20 +197,22 @@ void Builder::completeSizes(Value value) {
                                       : sizes[i].expression;
 }
 
-std::optional<Sizes> Builder::elementsAsSizes(Value value) {
+std::optional<Sizes> Builder::elementsAsSizes(Value value, bool isNegated) {
   // Exporters count in f32, too.
   bool isFloat = graph::isFloat(tensor(value).dtype);
   auto integers =
-      [isFloat](
-          const reference::Tensor &elements) -> std::optional<graph::Dims> {
+      [=](const reference::Tensor &elements) -> std::optional<graph::Dims> {
     graph::Dims dims;
     for (int64_t i = 0; i < elements.numElements(); ++i) {
       constexpr double kExact = 1 << 24;
       if (isFloat && !(std::abs(elements.at(i)) <= kExact &&
                        elements.at(i) == std::floor(elements.at(i))))
         return std::nullopt;
-      dims.push_back(isFloat ? static_cast<int64_t>(elements.at(i))
-                             : reference::integerAt(elements, i));
+      int64_t number = isFloat ? static_cast<int64_t>(elements.at(i))
+                               : reference::integerAt(elements, i);
+      if (isNegated && __builtin_sub_overflow(0, number, &number))
+        return std::nullopt;
+      dims.push_back(number);
     }
     return dims;
   };
@@ -280,6 +301,21 @@ std::optional<graph::Dims> Builder::fixedElements(Value value) {
     numbers.push_back(size.number);
   }
   return numbers;
+}
+
+void Builder::requireNotZero(const std::string &expression) {
+  auto parsed = graph::SizeExpr::parse(expression);
+  if (!parsed)
+    return;
+  for (const auto &token : parsed->postfix()) {
+    if (token.kind != graph::SizeExpr::Kind::name)
+      continue;
+    auto value = parsed->evaluate([&](std::string_view name) {
+      return std::optional<int64_t>(name != token.name);
+    });
+    if (value == 0)
+      graph.sizeFacts[token.name].min = 1;
+  }
 }
 
 Size Builder::sizeOf(const std::string &expression) {

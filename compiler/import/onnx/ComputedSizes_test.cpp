@@ -94,13 +94,43 @@ TEST(ComputedSizes, Slices) {
                      {"f", "last"},
                      {"f", "back"},
                      {"f", "b"},
-                     {"first", "back"}}) {
+                     {"first", "back"},
+                     // Counted from the end, as positions of the last tokens.
+                     {"less", "last"},
+                     {"first", "less"},
+                     {"one", "less"},
+                     {"less", "back"}}) {
     std::vector<NodeProto> nodes = sizesOfBoth(
-        {node("Slice", {"x", ends[0], ends[1], "one", "step"}, {"part"}),
+        {node("Neg", {"f"}, {"less"}),
+         node("Slice", {"x", ends[0], ends[1], "one", "step"}, {"part"}),
          node("ReduceSum", {"like"}, {"sum"}),
          node("Add", {"part", "sum"}, {"y"})});
     expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 5}, {1, 2}}}, constants());
   }
+}
+
+/// A size is itself, whatever it is: the branch that is for others is not
+/// there.
+TEST(ComputedSizes, AreThemselves) {
+  ModelProto model = modelOf(
+      {node("Shape", {"x"}, {"all"}), node("Gather", {"all", "zero"}, {"n"}),
+       node("Relu", {"x"}, {"like"}), node("Shape", {"like"}, {"shape"}),
+       node("Gather", {"shape", "zero"}, {"k"}),
+       node("Equal", {"n", "k"}, {"c"}),
+       node("If", {"c"}, {"y"},
+            {attr("then_branch",
+                  graphOf({}, {node("Neg", {"like"}, {"r"})}, {"r"})),
+             attr("else_branch",
+                  graphOf({}, {node("Transpose", {"x"}, {"t"})}, {"t"}))})},
+      {named("x", DataType::f32, {"n", "m"})}, {"y"},
+      {integers("zero", {1}, {0})});
+  EXPECT_EQ(countOf(model, "Select"), 0u);
+  expectOutputs(model, {{"x", tensor(graph::DType::f32, {1, 2}, {-3, 5})}},
+                {{{1, 2}, {0, -5}}});
+  // Two sizes may be the same.
+  model.graph.nodes[4].inputs[1] = "one";
+  model.graph.initializers.push_back(integers("one", {1}, {1}));
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
 }
 
 TEST(ComputedSizes, Ranges) {

@@ -55,6 +55,9 @@ Value converted(NodeContext &n, Value x, DType type);
 /// it.
 Value saturated(NodeContext &n, Value x, DType type);
 
+/// Numbers of channels as normalisations take them: those of f16 in f32.
+Value normNumbers(NodeContext &n, Value numbers);
+
 /// Attributes of pooling.
 graph::AttrMap averagePoolAttrs(NodeContext &n);
 graph::AttrMap maxPoolAttrs(NodeContext &n);

@@ -45,6 +45,14 @@ std::optional<DType> portDTypeOf(DataType type) {
   return type == DataType::f64 ? DType::f64 : dtypeOf(type);
 }
 
+std::optional<reference::Range> shortRange(DataType type) {
+  if (type == DataType::u16)
+    return reference::Range{0, 65535};
+  if (type == DataType::s16)
+    return reference::Range{-32768, 32767};
+  return std::nullopt;
+}
+
 static Error failure(const TensorProto &tensor, ErrorCode code,
                      const std::string &what) {
   return Error{code, "tensor \"" + std::string(tensor.name) + "\" " + what,
@@ -89,8 +97,26 @@ static reference::Tensor fromDoubles(const TensorProto &tensor) {
   return result;
 }
 
+/// Integers of 16 bits.
+static reference::Tensor fromShorts(const TensorProto &tensor) {
+  reference::Tensor result{DType::s32, tensor.dims};
+  auto add = [&](uint16_t bits) {
+    bool isSigned = tensor.type == DataType::s16;
+    result.data.push_back(isSigned ? static_cast<int16_t>(bits) : bits);
+  };
+  for (int32_t number : tensor.int32s)
+    add(static_cast<uint16_t>(number));
+  for (size_t at = 0; at + 2 <= tensor.raw.size(); at += 2) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, tensor.raw.data() + at, 2);
+    add(bits);
+  }
+  return result;
+}
+
 Expected<reference::Tensor> readElements(const TensorProto &tensor) {
-  std::optional<DType> dtype = dtypeOf(tensor.type);
+  bool isShort = shortRange(tensor.type).has_value();
+  std::optional<DType> dtype = isShort ? DType::s32 : dtypeOf(tensor.type);
   if (!dtype)
     return failure(tensor, ErrorCode::UnsupportedDType,
                    "has elements of type " + nameOf(tensor.type));
@@ -100,7 +126,7 @@ Expected<reference::Tensor> readElements(const TensorProto &tensor) {
   int64_t count = reference::elementCount(tensor.dims);
   if (count < 0)
     return failure(tensor, ErrorCode::BadTensorData, "has impossible dims");
-  if (tensor.isRaw) {
+  if (tensor.isRaw && !isShort) {
     auto bytes = std::as_bytes(std::span(tensor.raw));
     graph::Dims strides = graph::denseStrides(tensor.dims);
     bool isDouble = tensor.type == DataType::f64;
@@ -113,7 +139,8 @@ Expected<reference::Tensor> readElements(const TensorProto &tensor) {
       return fromDoubles(tensor);
     return reference::fromMemory(*dtype, tensor.dims, strides, bytes);
   }
-  reference::Tensor result = fromLists(tensor, *dtype);
+  reference::Tensor result =
+      isShort ? fromShorts(tensor) : fromLists(tensor, *dtype);
   if (result.numElements() != count)
     return failure(tensor, ErrorCode::BadTensorData,
                    "has " + std::to_string(result.numElements()) +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/import/onnx/Proto.h"
+#include "dialects/graph/reference/Numeric.h"
 #include "dialects/graph/reference/Tensor.h"
 
 namespace tenon::onnx {
@@ -13,6 +14,10 @@ std::optional<graph::DType> dtypeOf(DataType type);
 
 /// The element type of an input or output of a model: f64 for doubles.
 std::optional<graph::DType> portDTypeOf(DataType type);
+
+/// Numbers of integers of 16 bits, which Tenon does not have: constants of such
+/// types become s32. None: the type is another one.
+std::optional<reference::Range> shortRange(DataType type);
 
 /// The elements of `tensor`, rounded where doubles become f32. Errors:
 /// UnsupportedDType, BadTensorData if there are not as many elements as dims

@@ -272,6 +272,32 @@ static void compare(NodeContext &n) {
                 NodeContext::kBool));
 }
 
+/// Whether both are one size, the same one in each execution.
+static bool areOneSize(NodeContext &n, Value a, Value b) {
+  auto sizeOf = [&](Value value) -> Size {
+    std::optional<Sizes> dims = n.sizesOf(value);
+    if (!dims || n.isFloat(value) ||
+        std::ranges::any_of(*dims, [](const Size &d) { return d.number != 1; }))
+      return {};
+    Sizes sizes = n.elementsAsSizes(value).value_or(Sizes{});
+    return sizes.size() == 1 ? sizes[0] : Size{};
+  };
+  Size first = sizeOf(a);
+  return !first.expression.empty() && first.expression == sizeOf(b).expression;
+}
+
+/// Models compare a size with itself where they share code, as the numbers of
+/// queries and of keys, and go other ways where they differ.
+static void equal(NodeContext &n) {
+  Value other = secondOperand(n);
+  if (n.failed() || !areOneSize(n, n.in(0), other))
+    return compare(n);
+  Dims dims(std::max(n.rank(n.in(0)), n.rank(other)), 1);
+  reference::Tensor yes{DType::undef, dims, {1}};
+  reference::setDType(yes, NodeContext::kBool);
+  n.out(0, n.constant(std::move(yes)));
+}
+
 /// Less is Greater the other way round; likewise LessOrEqual.
 static void compareSwapped(NodeContext &n) {
   n.out(0, n.op(n.conversion().kind, {secondOperand(n), n.in(0)}, {},
@@ -399,7 +425,7 @@ std::span<const OpConversion> elementwiseConversions() {
       {"Cos", 7, unary, "Cos"},
       {"Cosh", 9, cosh},
       {"Div", 1, binary, "Divide"},
-      {"Equal", 1, compare, "Equal"},
+      {"Equal", 1, equal, "Equal"},
       {"Erf", 9, unary, "Erf"},
       {"Exp", 1, unary, "Exp"},
       {"Floor", 1, unary, "Floor"},

@@ -3,8 +3,11 @@
 // Operators of com.microsoft: those of ONNX joined with what stands before or
 // after them.
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/Quant.h"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tenon::onnx {
 
@@ -55,15 +58,40 @@ static Value activated(NodeContext &n, Value x, const std::string &name,
 // Products
 //===----------------------------------------------------------------------===//
 
-static void fusedMatMul(NodeContext &n) {
-  if (n.integer("transBatchA", 0) || n.integer("transBatchB", 0))
-    return n.refuse("a batch in another place");
-  Value product = n.op("MatMul", {n.in(0), n.in(1)},
+/// Dims 1 to rank - 2 are the batch, which `x` has behind the rows: it goes in
+/// front of them.
+static Value withBatchFirst(NodeContext &n, Value x) {
+  Dims order(n.rank(x));
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() > 2)
+    std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+  return n.transpose(x, order);
+}
+
+static Value scaledMatMul(NodeContext &n) {
+  Value a = n.in(0), b = n.in(1);
+  if (n.integer("transBatchA", 0))
+    a = withBatchFirst(n, a);
+  if (n.integer("transBatchB", 0))
+    b = withBatchFirst(n, b);
+  Value product = n.op("MatMul", {a, b},
                        {{"transpose_a", n.integer("transA", 0) != 0},
                         {"transpose_b", n.integer("transB", 0) != 0}});
   if (float alpha = n.number("alpha", 1); alpha != 1)
     product = n.op("Multiply", {product, n.like(product, alpha)});
-  n.out(0, product);
+  return product;
+}
+
+static void fusedMatMul(NodeContext &n) { n.out(0, scaledMatMul(n)); }
+
+/// With an activation that has up to three numbers.
+static void fusedMatMulActivation(NodeContext &n) {
+  std::vector<float> numbers;
+  for (const char *name :
+       {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (n.has(name))
+      numbers.push_back(n.number(name, 0));
+  n.out(0, activated(n, scaledMatMul(n), n.text("activation", ""), numbers));
 }
 
 static void fusedGemm(NodeContext &n) {
@@ -96,12 +124,14 @@ static void skipLayerNorm(NodeContext &n) {
   Value sum = n.op("Add", {n.in(0), n.in(1)});
   if (Value bias = n.in(simplified ? 3 : 4); bias != kNone)
     sum = n.op("Add", {sum, bias});
-  Values operands{sum, n.in(2)};
+  Value gamma = simplified ? n.in(2) : normNumbers(n, n.in(2));
+  Values operands{sum, gamma};
   graph::AttrMap attrs{{"begin_norm_axis", int64_t{-1}},
                        {"epsilon", n.number("epsilon", 1e-12f)}};
   if (!simplified) {
-    operands.push_back(
-        n.in(3) != kNone ? n.in(3) : n.expandLike(n.like(n.in(2), 0), n.in(2)));
+    operands.push_back(n.in(3) != kNone
+                           ? normNumbers(n, n.in(3))
+                           : n.expandLike(n.like(gamma, 0), gamma));
     attrs.emplace("keep_stats", false);
   }
   n.out(0, n.op(n.conversion().kind, operands, attrs));
@@ -112,16 +142,26 @@ static void skipLayerNorm(NodeContext &n) {
 /// segments, gamma, beta, a mask, positions. Results are the sum of rows
 /// normalised, the number of words of each sample, and the sum.
 static void embedLayerNorm(NodeContext &n) {
-  auto rows = [&](Value table, Value ids) {
-    return n.op("Gather", {table, ids}, {{"axis", int64_t{0}}});
+  // Operands from 2 on, whose scales and zero points, if they are quantised,
+  // are six and eleven further.
+  bool isQuantised = n.conversion().kind == "quantised";
+  auto number = [&](size_t i) {
+    return isQuantised
+               ? dequantized(n, n.in(i),
+                             {n.in(i + 6), n.in(i + 11), 0, n.type(n.in(i))})
+               : n.in(i);
   };
-  Value ids = n.in(0), positions = n.in(8);
+  auto rows = [&](size_t i, Value ids) {
+    return n.op("Gather", {number(i), ids}, {{"axis", int64_t{0}}});
+  };
+  Value ids = n.in(0), positions = isQuantised ? kNone : n.in(8);
   if (positions == kNone)
     positions = n.indexAlong(ids, 1);
-  Value sum = n.op("Add", {rows(n.in(2), ids), rows(n.in(3), positions)});
+  Value sum = n.op("Add", {rows(2, ids), rows(3, positions)});
   if (n.in(1) != kNone && n.in(4) != kNone)
-    sum = n.op("Add", {sum, rows(n.in(4), n.in(1))});
-  n.out(0, n.op("LayerNorm", {sum, n.in(5), n.in(6)},
+    sum = n.op("Add", {sum, rows(4, n.in(1))});
+  Value gamma = normNumbers(n, number(5)), beta = normNumbers(n, number(6));
+  n.out(0, n.op("LayerNorm", {sum, gamma, beta},
                 {{"begin_norm_axis", int64_t{-1}},
                  {"keep_stats", false},
                  {"epsilon", n.number("epsilon", 1e-12f)}}));
@@ -150,11 +190,14 @@ std::span<const OpConversion> microsoftConversions() {
       microsoft("FusedConv", fusedConv),
       microsoft("FusedGemm", fusedGemm),
       microsoft("FusedMatMul", fusedMatMul),
+      microsoft("FusedMatMulActivation", fusedMatMulActivation),
       microsoft("Gelu", biasGelu, "gelu_erf"),
       microsoft("Inverse", inverse),
+      microsoft("QEmbedLayerNormalization", embedLayerNorm, "quantised"),
       microsoft("QuickGelu", quickGelu),
       microsoft("SkipLayerNormalization", skipLayerNorm, "LayerNorm"),
       microsoft("SkipSimplifiedLayerNormalization", skipLayerNorm, "RMSNorm"),
+      microsoft("TransposeMatMul", fusedMatMul), // its older name
   };
   return table;
 }

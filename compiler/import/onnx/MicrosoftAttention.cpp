@@ -6,17 +6,53 @@
 #include "compiler/import/onnx/Quant.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tenon::onnx {
 
 /// Entry `i` of dim `axis`, which goes.
 static Value entry(NodeContext &n, Value x, int64_t axis, int64_t i) {
-  Dims dims = n.shape(x);
-  if (axis >= static_cast<int64_t>(dims.size()))
+  std::optional<Sizes> sizes = n.sizesOf(x);
+  if (!sizes || axis >= static_cast<int64_t>(sizes->size()))
     return kNone;
-  dims.erase(dims.begin() + axis);
-  return n.reshape(n.slice(x, axis, i, i + 1), dims);
+  sizes->erase(sizes->begin() + axis);
+  return n.reshapeTo(n.slice(x, axis, i, i + 1), std::move(*sizes));
+}
+
+/// How often there is an entry of `numbers` for each of `of`, a size: 1, 2, or
+/// 0 for anything else.
+static int timesOf(NodeContext &n, const Size &numbers, const Size &of) {
+  auto text = [](const Size &size) {
+    return size.isKnown() ? std::to_string(size.number) : size.expression;
+  };
+  if (text(of).empty())
+    return 0;
+  std::string given = text(numbers);
+  if (given == text(of))
+    return 1;
+  return given == text(n.sizeOf("2 * (" + text(of) + ")")) ? 2 : 0;
+}
+
+/// B, keys: whether a key is one of its sample's. `mask` has the number of keys
+/// of each sample, and then perhaps the first one.
+static Value withinLengths(NodeContext &n, Value mask, Value keys) {
+  std::optional<Sizes> all = n.sizesOf(keys), given = n.sizesOf(mask);
+  int times = all && given ? timesOf(n, (*given)[0], (*all)[0]) : 0;
+  if (!times) {
+    n.refuse("a mask of rank 1 that is not one length, or an end and a "
+             "beginning, for each sample, as far as sizes are known");
+    return kNone;
+  }
+  Value key = n.indexAlong(keys, 2); // B, H, keys, D
+  key = entry(n, entry(n, key, 3, 0), 1, 0);
+  Value bounds =
+      n.reshapeTo(n.cast(mask, DType::s64), {Size{times}, (*all)[0], Size{1}});
+  Value seen = n.less(key, entry(n, bounds, 0, 0));
+  if (times == 1)
+    return seen;
+  return n.op("And", {seen, n.op("GreaterEqual", {key, entry(n, bounds, 0, 1)},
+                                 {}, NodeContext::kBool)});
 }
 
 /// A mask of keys as numbers that are added to scores: 0 where it is not 0,
@@ -30,23 +66,8 @@ static void addKeyMask(NodeContext &n, Value mask, float hidden, Value keys,
   DType type = n.type(keys);
   Value seen;
   if (dims.size() == 1) {
-    int64_t batch = n.dim(keys, 0);
-    if (batch < 0 || (dims[0] != batch && dims[0] != 2 * batch))
-      return n.refuse(
-          "a mask of rank 1 that is not one length, or an end and a "
-          "beginning, for each sample");
-    Value key = n.indexAlong(keys, 2); // B, H, keys, D
-    key = entry(n, entry(n, key, 3, 0), 1, 0);
-    auto bound = [&](int64_t begin) {
-      Value numbers =
-          n.slice(n.cast(mask, DType::s64), 0, begin, begin + batch);
-      return n.unsqueeze(numbers, {1});
-    };
-    seen = n.less(key, bound(0));
-    if (dims[0] == 2 * batch)
-      seen = n.op("And", {seen, n.op("GreaterEqual", {key, bound(batch)}, {},
-                                     NodeContext::kBool)});
-    dims = {batch, 0};
+    seen = withinLengths(n, mask, keys);
+    dims = {dims[0], 0};
   } else {
     seen = n.cast(mask, NodeContext::kBool);
   }
@@ -365,12 +386,79 @@ private:
 
 static void groupQueryAttention(NodeContext &n) { GroupQueries(n).run(); }
 
+//===----------------------------------------------------------------------===//
+// RelativePositionBias
+//===----------------------------------------------------------------------===//
+
+/// Numbers of the first buckets have one distance each, those behind them ever
+/// more, up to `most`. Computed in f32, as models were trained.
+static int64_t bucketOf(int64_t distance, int64_t buckets, int64_t most) {
+  int64_t exact = buckets / 2;
+  if (distance < exact)
+    return distance;
+  auto ratio = [&](int64_t x) {
+    return static_cast<double>(x) / static_cast<double>(exact);
+  };
+  float part = std::log(static_cast<float>(ratio(distance))) /
+               static_cast<float>(std::log(ratio(most))) *
+               static_cast<float>(buckets - exact);
+  return std::min(exact + static_cast<int64_t>(part), buckets - 1);
+}
+
+/// Operands are a bias of each bucket and head, whose elements are in the order
+/// of heads, buckets although the dims are the other way round, and the numbers
+/// of queries and of keys. The result, 1, H, S, keys, is added to scores.
+static void relativePositionBias(NodeContext &n) {
+  Dims dims = n.knownShape(n.in(0));
+  std::optional<Sizes> queries = n.elementsAsSizes(n.in(1)),
+                       keys = n.elementsAsSizes(n.in(2));
+  bool bothWays = n.integer("is_bidirectional", 0) != 0;
+  int64_t most = n.integer("max_distance", 128);
+  if (n.failed())
+    return;
+  if (!queries || !keys || queries->size() != 1 || keys->size() != 1)
+    return n.refuse("numbers of queries and keys that are not known sizes");
+  int64_t buckets = dims.size() == 2 ? dims[0] / (bothWays ? 2 : 1) : 0;
+  if (buckets < 2 || most <= buckets / 2 || most > (1 << 20))
+    return n.refuse(
+        "strange numbers of buckets, or a strange largest distance");
+  auto table = n.table(DType::s64, {most + 1});
+  if (!table)
+    return;
+  for (int64_t i = 0; i <= most; ++i)
+    setInteger(*table, i, bucketOf(i, buckets, most));
+  Value zero = n.scalar(0, DType::s64);
+  Value all = n.expandTo(zero, {(*queries)[0], (*keys)[0]});
+  Value query = n.indexAlong(all, 0), key = n.indexAlong(all, 1);
+  Value before = n.op("Subtract", {query, key});
+  Value distance = n.op(
+      "Maximum", {before, bothWays ? n.op("Subtract", {key, query}) : zero});
+  distance =
+      n.op("Minimum", {distance, n.like(distance, static_cast<double>(most))});
+  graph::AttrMap axis{{"axis", int64_t{0}}};
+  Value bucket =
+      n.op("Gather", {n.constant(std::move(*table)), distance}, axis);
+  if (bothWays) {
+    Value isBehind = n.cast(n.greater(key, query), DType::s64);
+    bucket =
+        n.op("Add",
+             {bucket,
+              n.op("Multiply",
+                   {isBehind, n.like(bucket, static_cast<double>(buckets))})});
+  }
+  Value biases = n.reshape(n.in(0), {dims[1], dims[0]});
+  Value bias =
+      n.op("Gather", {biases, bucket}, {{"axis", int64_t{1}}}); // H, S, keys
+  n.out(0, n.unsqueeze(bias, {0}));
+}
+
 std::span<const OpConversion> microsoftAttentionConversions() {
   static constexpr OpConversion table[] = {
       microsoft("Attention", attention),
       microsoft("GroupQueryAttention", groupQueryAttention),
       microsoft("MultiHeadAttention", multiHeadAttention),
       microsoft("QAttention", qAttention),
+      microsoft("RelativePositionBias", relativePositionBias),
       microsoft("RotaryEmbedding", rotaryEmbedding),
   };
   return table;

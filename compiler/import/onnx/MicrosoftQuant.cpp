@@ -117,6 +117,97 @@ static void matMulNBits(NodeContext &n) {
         n.op("MatMul", {n.in(0), weights, n.in(5)}, {{"transpose_b", true}}));
 }
 
+//===----------------------------------------------------------------------===//
+// Rows of tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Operands of GatherBlockQuantized: a table of codes in blocks along one axis,
+/// which may be packed as two of 4 bits in a byte, indices, and a scale and a
+/// zero point of each block.
+class BlockTable {
+public:
+  explicit BlockTable(NodeContext &n)
+      : n(n), codes(n.in(0)), scales(n.in(2)), zeros(n.in(3)),
+        block(n.integer("block_size", 128)) {}
+
+  void run() {
+    int rank = n.rank(codes);
+    int64_t gathered = n.axisOf(n.integer("gather_axis", 0), rank);
+    axis = n.axisOf(n.integer("quantize_axis", 1), rank);
+    readCodes();
+    Dims all = n.knownShape(codes), blocks = n.knownShape(scales);
+    if (n.failed())
+      return;
+    if (block < 1 || blocks.size() != all.size() ||
+        blocks[axis] != (all[axis] + block - 1) / block)
+      return n.refuse("scales that are not those of blocks");
+    auto rows = [&](Value table) {
+      return table == kNone
+                 ? kNone
+                 : n.op("Gather", {table, n.in(1)}, {{"axis", gathered}});
+    };
+    DType type = n.type(scales);
+    // Indices choose parts of blocks, or the last one is smaller: numbers are
+    // made of all codes.
+    if (axis == gathered || all[axis] % block)
+      return n.out(0, rows(n.cast(numbers(), type)));
+    codes = rows(codes);
+    scales = rows(scales);
+    zeros = rows(zeros);
+    if (axis > gathered)
+      axis += n.rank(n.in(1)) - 1;
+    n.out(0, n.cast(numbers(), type));
+  }
+
+private:
+  /// Codes and zero points as bytes.
+  void readCodes() {
+    DType type = n.type(codes);
+    if (type == DType::u8)
+      return readBytes();
+    if (type != DType::u4 && type != DType::s4)
+      return n.refuse("codes of another type than u4, s4 and u8");
+    DType bytes = type == DType::u4 ? DType::u8 : DType::s8;
+    codes = converted(n, codes, bytes);
+    if (zeros != kNone)
+      zeros = converted(n, zeros, bytes);
+  }
+
+  void readBytes() {
+    int64_t bits = n.integer("bits", 4);
+    if (bits != 4 && bits != 8)
+      return n.refuse("codes of other than 4 or 8 bits");
+    if (bits == 4)
+      codes = unpacked(n, codes);
+    if (zeros == kNone) {
+      zeros = n.op("Expand", {n.scalar(bits == 8 ? 128 : 8, DType::u8)},
+                   {{"shape", n.knownShape(scales)}});
+    } else if (bits == 4) {
+      // The last byte of a row may have one of them.
+      int64_t blocks = n.rank(scales) ? n.knownShape(scales).back() : 0;
+      zeros = n.slice(unpacked(n, zeros), -1, 0, blocks);
+    }
+  }
+
+  Value numbers() {
+    return dequantized(n, codes, {scales, zeros, axis, n.type(codes), block});
+  }
+
+  NodeContext &n;
+  Value codes, scales, zeros;
+  int64_t block, axis = 0;
+};
+
+} // namespace
+
+static void gatherBlockQuantized(NodeContext &n) { BlockTable(n).run(); }
+
+//===----------------------------------------------------------------------===//
+// Products of integers
+//===----------------------------------------------------------------------===//
+
 /// The product of integers times both scales, plus a bias. The scale of `b` may
 /// be of each column.
 static Value scaledProduct(NodeContext &n, Value product, Value scaleA,
@@ -177,6 +268,17 @@ static void qLinearBinary(NodeContext &n) {
   Value a = dequantized(n, n.in(0), schemeAt(n, 1, -1));
   Value b = dequantized(n, n.in(3), schemeAt(n, 4, -1));
   n.out(0, quantized(n, n.op(n.conversion().kind, {a, b}), to));
+}
+
+/// Operands condition, X, its scale and zero point, Y and its, and those of the
+/// result.
+static void qLinearWhere(NodeContext &n) {
+  Scheme to = schemeAt(n, 7, -1);
+  to.type = n.type(n.in(1));
+  Value x = dequantized(n, n.in(1), schemeAt(n, 2, -1));
+  Value y = dequantized(n, n.in(4), schemeAt(n, 5, -1));
+  x = n.expandLike(x, n.in(0)); // the condition may be larger than both
+  n.out(0, quantized(n, n.select(n.in(0), x, y), to));
 }
 
 /// Operands X, its scale and zero point, and those of the result.
@@ -245,6 +347,7 @@ static void nhwcMaxPool(NodeContext &n) {
 std::span<const OpConversion> microsoftQuantConversions() {
   static constexpr OpConversion table[] = {
       microsoft("DynamicQuantizeMatMul", dynamicQuantizeMatMul),
+      microsoft("GatherBlockQuantized", gatherBlockQuantized),
       microsoft("MatMulIntegerToFloat", matMulIntegerToFloat),
       microsoft("MatMulNBits", matMulNBits),
       microsoft("NhwcMaxPool", nhwcMaxPool),
@@ -257,6 +360,7 @@ std::span<const OpConversion> microsoftQuantConversions() {
       microsoft("QLinearMul", qLinearBinary, "Multiply"),
       microsoft("QLinearSigmoid", qLinearSigmoid),
       microsoft("QLinearSoftmax", qLinearSoftmax),
+      microsoft("QLinearWhere", qLinearWhere),
   };
   return table;
 }

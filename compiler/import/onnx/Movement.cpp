@@ -238,12 +238,14 @@ static void slice1(NodeContext &n) {
   n.out(0, n.op("Slice", {n.in(0)}, attrs));
 }
 
+/// Places that no dim has.
+static constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
+
 /// The number of entries from `begin` to `end` of a dim, one of which depends
 /// on sizes. Ends that are beyond the dim are its end.
 static Size sliceSize(NodeContext &n, const Size &dim, const Size &begin,
                       const Size &end) {
   auto place = [&](const Size &at) {
-    constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
     if (at.isKnown() && at.number >= kBeyond)
       return textOf(dim);
     return at.isKnown() && at.number < 0
@@ -275,16 +277,50 @@ static Value sliceDim(NodeContext &n, Value x, int64_t axis, const Size &begin,
   return part(begin, all);
 }
 
+/// Places along the dims `axes` that are numbers or depend on sizes; those that
+/// count from the end as exporters write the last tokens, -tokens, are counted
+/// from the beginning.
+static std::optional<Sizes> placesOf(NodeContext &n, Value value,
+                                     const Sizes &dims, const Dims &axes) {
+  if (std::optional<Sizes> sizes = n.elementsAsSizes(value)) {
+    for (Size &size : *sizes) // far in front of the beginning
+      if (size.expression.empty() && size.number < -kBeyond)
+        size.number = 0;
+    return sizes;
+  }
+  std::optional<Sizes> sizes = n.elementsAsSizes(value, true);
+  for (size_t i = 0; sizes && i < sizes->size() && i < axes.size(); ++i) {
+    Size &less = (*sizes)[i];
+    if (less.isKnown()) {
+      less.number = -less.number;
+      continue;
+    }
+    int64_t axis = n.axisOf(axes[i], static_cast<int>(dims.size()));
+    if (n.failed() || (!dims[axis].isKnown() && dims[axis].expression.empty()))
+      return std::nullopt;
+    std::string many = less.expression;
+    less = n.sizeOf(textOf(dims[axis]) + " - (" + many + ")");
+    // Of none, -0 is the beginning and not the end.
+    if (!less.isKnown())
+      n.requireNotZero(many);
+  }
+  return sizes;
+}
+
 /// Begins and ends that are sizes.
 static bool sliceToSizes(NodeContext &n, const std::optional<Dims> &given) {
-  std::optional<Sizes> begins = n.elementsAsSizes(n.in(1)),
-                       ends = n.elementsAsSizes(n.in(2)),
-                       sizes = n.sizesOf(n.in(0));
-  if (!begins || !ends || !sizes || begins->size() != ends->size())
+  std::optional<Sizes> sizes = n.sizesOf(n.in(0));
+  if (!sizes)
     return false;
-  Dims axes(ends->size());
+  Dims axes(sizes->size());
   std::iota(axes.begin(), axes.end(), 0);
   axes = given.value_or(axes);
+  std::optional<Sizes> begins = placesOf(n, n.in(1), *sizes, axes),
+                       ends = placesOf(n, n.in(2), *sizes, axes);
+  if (n.failed())
+    return true;
+  if (!begins || !ends || begins->size() != ends->size())
+    return false;
   Value x = n.in(0);
   for (size_t i = 0; i < ends->size() && i < axes.size(); ++i) {
     const Size &begin = (*begins)[i], &end = (*ends)[i];

@@ -315,8 +315,8 @@ Value NodeContext::reshapeTo(Value value, Sizes sizes) {
       size = builder.restOf(value, sizes);
   for (const Size &size : sizes)
     if (!size.isKnown() && size.expression.empty())
-      refuse(
-          "a size of the result is no sum or product of those of the inputs");
+      refuse("a size of the result is not known: it is no sum or product of "
+             "those of the inputs");
   return sized("StaticReshape", {value},
                {{"shape", numbersOf(sizes)}, {"special_zero", false}}, sizes);
 }
@@ -327,8 +327,8 @@ Value NodeContext::expandTo(Value value, const Sizes &sizes) {
   for (const Size &size : sizes) {
     isKnown &= size.isKnown();
     if (!size.isKnown() && size.expression.empty())
-      refuse(
-          "a size of the result is no sum or product of those of the inputs");
+      refuse("a size of the result is not known: it is no sum or product of "
+             "those of the inputs");
   }
   if (isKnown)
     return op("Expand", {value}, {{"shape", shape}});

@@ -84,11 +84,14 @@ public:
   }
   /// As Builder has them.
   std::optional<Sizes> sizesOf(Value value) { return builder.sizesOf(value); }
-  std::optional<Sizes> elementsAsSizes(Value value) {
-    return builder.elementsAsSizes(value);
+  std::optional<Sizes> elementsAsSizes(Value value, bool isNegated = false) {
+    return builder.elementsAsSizes(value, isNegated);
   }
   Size sizeOf(const std::string &expression) {
     return builder.sizeOf(expression);
+  }
+  void requireNotZero(const std::string &expression) {
+    builder.requireNotZero(expression);
   }
   /// The elements of operand `i`, or an error that calls it `what`.
   Dims needed(size_t i, std::string_view what);
@@ -120,6 +123,9 @@ public:
   /// sizes are impossible or too large for that.
   std::optional<reference::Tensor> table(DType dtype, Dims dims);
   Value weight(const TensorProto &tensor) { return builder.weight(tensor); }
+  std::optional<reference::Range> shortRangeOf(Value value) const {
+    return builder.shortRangeOf(value);
+  }
   Value packedWeight(Value weight, DataType type, Dims dims) {
     return builder.packedWeight(weight, type, std::move(dims));
   }

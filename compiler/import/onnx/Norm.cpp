@@ -63,9 +63,10 @@ static Value invStdDev(NodeContext &n, Value variance, float epsilon) {
   return n.op("Reciprocal", {n.op("Sqrt", {sum})});
 }
 
-static Value zeros(NodeContext &n, Dims shape) {
-  return n.op("Expand", {n.scalar(0, DType::f32)},
-              {{"shape", std::move(shape)}});
+Value normNumbers(NodeContext &n, Value numbers) {
+  return numbers != kNone && n.type(numbers) == DType::f16
+             ? n.cast(numbers, DType::f32)
+             : numbers;
 }
 
 /// Mean and 1 / sqrt(variance + epsilon) keep normalised dims with size 1.
@@ -79,8 +80,10 @@ static void layerNorm(NodeContext &n) {
                        {"epsilon", epsilon},
                        {"keep_stats", stats},
                        {"use_affine", true}};
-  Value beta = n.in(2) != kNone ? n.in(2) : zeros(n, n.knownShape(n.in(1)));
-  Values operands{x, n.in(1), beta};
+  Value gamma = normNumbers(n, n.in(1)), beta = normNumbers(n, n.in(2));
+  if (beta == kNone)
+    beta = n.op("Expand", {n.like(gamma, 0)}, {{"shape", n.knownShape(gamma)}});
+  Values operands{x, gamma, beta};
   if (!stats)
     return n.out(0, n.op("LayerNorm", operands, attrs));
   Values results =
@@ -98,11 +101,12 @@ static void instanceNorm(NodeContext &n) {
   Dims dims = n.shape(x);
   if (dims.size() < 2 || dims[1] == graph::kUnknownDim)
     return n.refuse("the number of channels is not known");
-  n.out(0, n.op("GroupNorm", {x, n.in(1), n.in(2)},
-                {{"groups", dims[1]},
-                 {"keep_stats", false},
-                 {"epsilon", n.number("epsilon", 1e-5f)},
-                 {"data_format", "NCX"}}));
+  n.out(0,
+        n.op("GroupNorm", {x, normNumbers(n, n.in(1)), normNumbers(n, n.in(2))},
+             {{"groups", dims[1]},
+              {"keep_stats", false},
+              {"epsilon", n.number("epsilon", 1e-5f)},
+              {"data_format", "NCX"}}));
 }
 
 /// gamma * x / sqrt(mean(x^2) + epsilon); result 1 is the divisor's inverse,
@@ -140,7 +144,7 @@ static Value ofChannels(NodeContext &n, Value numbers, int64_t groups) {
         n.op("Expand", {column}, {{"shape", Dims{groups, dims[1] / groups}}});
     numbers = n.reshape(numbers, {-1});
   }
-  return n.type(numbers) == DType::f16 ? n.cast(numbers, DType::f32) : numbers;
+  return normNumbers(n, numbers);
 }
 
 static void groupNorm(NodeContext &n) {
@@ -159,19 +163,23 @@ static void batchNorm(NodeContext &n) {
   float epsilon = n.number("epsilon", 1e-5f);
   if (!n.integer("spatial", 1))
     return n.refuse("statistics per element");
+  auto channels = [&](size_t i) { return normNumbers(n, n.in(i)); };
   if (!n.integer("training_mode", 0))
-    return n.out(0, n.op("BatchNormInference",
-                         {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
-                         {{"epsilon", epsilon}, {"data_format", "NCX"}}));
-  DType stats = n.type(n.in(3));
-  Values results = n.ops("BatchNormForwardTraining",
-                         {n.in(0), n.in(3), n.in(4), n.in(1), n.in(2)},
-                         {{"epsilon", epsilon},
-                          {"momentum", n.number("momentum", 0.9f)},
-                          {"data_format", "NCX"}},
-                         {n.type(n.in(0)), stats, stats, stats, stats});
-  for (size_t i = 0; i < 3; ++i)
-    n.out(i, results[i]);
+    return n.out(
+        0, n.op("BatchNormInference",
+                {n.in(0), channels(1), channels(2), channels(3), channels(4)},
+                {{"epsilon", epsilon}, {"data_format", "NCX"}}));
+  DType stats = n.type(channels(3));
+  Values results =
+      n.ops("BatchNormForwardTraining",
+            {n.in(0), channels(3), channels(4), channels(1), channels(2)},
+            {{"epsilon", epsilon},
+             {"momentum", n.number("momentum", 0.9f)},
+             {"data_format", "NCX"}},
+            {n.type(n.in(0)), stats, stats, stats, stats});
+  n.out(0, results[0]);
+  for (size_t i : {1, 2})
+    n.out(i, n.cast(results[i], n.type(n.in(i + 2))));
 }
 
 /// (x - mean) / (sqrt(variance) + 1e-9) over `axes`.

@@ -83,25 +83,39 @@ static Value quantizedToFloats(NodeContext &n, Value x, const Scheme &scheme) {
 }
 
 /// Tenon's Quantize rounds after it has added the zero point, which makes
-/// another number of a tie if the zero point is odd: then it is written out.
-Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
-  if (graph::isFloat(scheme.type))
-    return quantizedToFloats(n, x, scheme);
-  x = n.cast(x, DType::f32);
+/// another number of a tie if the zero point is odd: then nothing.
+static std::optional<Value> quantizedByConstants(NodeContext &n, Value x,
+                                                 const Scheme &scheme) {
   std::optional<Dims> zeros = scheme.zeroPoint == kNone
                                   ? std::optional(Dims{})
                                   : n.known(scheme.zeroPoint);
   bool even = zeros && std::all_of(zeros->begin(), zeros->end(),
                                    [](int64_t z) { return z % 2 == 0; });
-  if (auto attrs = constantScheme(n, scheme); attrs && even)
-    return n.op("Quantize", {x}, *attrs, scheme.type);
+  auto attrs = constantScheme(n, scheme);
+  if (!attrs || !even)
+    return std::nullopt;
+  return n.op("Quantize", {x}, *attrs, scheme.type);
+}
+
+Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
+  if (graph::isFloat(scheme.type))
+    return quantizedToFloats(n, x, scheme);
+  x = n.cast(x, DType::f32);
+  if (!scheme.range)
+    if (std::optional<Value> codes = quantizedByConstants(n, x, scheme))
+      return *codes;
   Value scale = n.cast(alongAxis(n, scheme.scale, scheme, x), DType::f32);
   Value codes = n.op("Round", {n.op("Divide", {x, scale})});
   if (scheme.zeroPoint != kNone) {
     Value zero = converted(n, scheme.zeroPoint, DType::f32);
     codes = n.op("Add", {codes, alongAxis(n, zero, scheme, x)});
   }
-  return saturated(n, codes, scheme.type);
+  if (!scheme.range)
+    return saturated(n, codes, scheme.type);
+  codes = n.op("Clamp", {codes},
+               {{"min", static_cast<float>(scheme.range->min)},
+                {"max", static_cast<float>(scheme.range->max)}});
+  return n.cast(codes, DType::s32);
 }
 
 /// Of types that Dequantize is not for, or of blocks of several sizes.
@@ -162,7 +176,7 @@ Value dequantized(NodeContext &n, Value x, const Scheme &scheme) {
 Scheme schemeAt(NodeContext &n, size_t first, int64_t axis) {
   Value zeroPoint = n.in(first + 1);
   DType type = zeroPoint == kNone ? DType::u8 : n.type(zeroPoint);
-  return {n.in(first), zeroPoint, axis, type};
+  return {n.in(first), zeroPoint, axis, type, 0, n.shortRangeOf(zeroPoint)};
 }
 
 /// Operands x, scale, zero point. The type of codes is that of the zero point,
@@ -170,9 +184,11 @@ Scheme schemeAt(NodeContext &n, size_t first, int64_t axis) {
 static void quantizeLinear(NodeContext &n) {
   Scheme scheme = schemeAt(n, 1, n.integer("axis", 1));
   scheme.block = n.integer("block_size", 0);
-  if (n.in(2) == kNone && n.integer("output_dtype", 0))
-    scheme.type =
-        n.dtypeOf(static_cast<DataType>(n.integer("output_dtype", 0)));
+  auto type = static_cast<DataType>(n.integer("output_dtype", 0));
+  if (n.in(2) == kNone && n.integer("output_dtype", 0)) {
+    scheme.range = shortRange(type);
+    scheme.type = scheme.range ? DType::s32 : n.dtypeOf(type);
+  }
   n.out(0, quantized(n, n.in(0), scheme));
 }
 

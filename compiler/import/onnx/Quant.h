@@ -14,6 +14,8 @@ struct Scheme {
   int64_t axis;
   DType type;
   int64_t block = 0;
+  /// Of codes of 16 bits, which are s32 here.
+  std::optional<reference::Range> range = std::nullopt;
 };
 
 /// The scheme whose operands, scale and zero point, are `first` and the next

@@ -12,20 +12,25 @@ using graph::SizeExpr;
 /// The numbers of the n-th name. Images are halved up to five times: four
 /// trials have multiples of 32, of which one has large ones, so that the
 /// smaller of a size and a limit is not taken for the size. The others are
-/// primes, small ones for tables that end early, and larger ones for windows
-/// that need that many.
+/// primes, large ones in one of them for windows that need that many. Four have
+/// small ones, since nothing else tells where tables of positions end early.
 static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
   static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
                                        31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
   static constexpr int64_t others[] = {13, 11, 3,  19, 7,  17, 5,
                                        2,  29, 23, 37, 31, 43, 41};
+  static constexpr int64_t few[] = {3,  2,  11, 5,  13, 7,  19,
+                                    17, 23, 31, 29, 41, 37, 43};
+  static constexpr int64_t fewer[] = {7,  5,  2,  3,  11, 13, 17,
+                                      19, 31, 29, 41, 23, 43, 37};
   static constexpr int64_t large[] = {1009, 953, 907, 1013, 859, 811,
                                       1019, 769, 727, 691,  661, 619};
   constexpr size_t count = std::size(primes);
   return {32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
           64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
           others[n % std::size(others)],    32 * (1021 + 2 * primes[n % count]),
-          large[n % std::size(large)]};
+          large[n % std::size(large)],      few[n % std::size(few)],
+          fewer[n % std::size(fewer)]};
 }
 
 const std::array<int64_t, SizeTrials::kCount> &
@@ -57,13 +62,17 @@ struct SizeTrials::Search {
 
   /// What is like `base`, a text with these numbers, but for a factor, a
   /// divisor and a summand.
+  /// Two numbers are what many fractions round to: only multiples count then.
   std::optional<std::string>
   scaled(const std::string &base, const std::array<int64_t, kCount> &of) const {
-    for (int64_t divisor : {1, 2, 4, 8, 16, 32, 64, 256, 1024})
+    for (int64_t divisor : {1, 2, 4, 8, 16, 32, 64, 256, 1024}) {
+      if (divisor > 1 && tells < 3)
+        return std::nullopt;
       for (int64_t factor : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 25, 49, 64})
         for (bool roundsUp : {false, true})
           if (auto text = scaledBy(base, of, factor, divisor, roundsUp))
             return text;
+    }
     return anyFactor(base, of);
   }
 
@@ -179,6 +188,8 @@ SizeTrials::expressionOf(const Numbers &given) const {
   for (const Positions &each : positions)
     if (isSame(each.numbers, numbers))
       return each.text;
+  if (auto text = simple(search))
+    return text;
   for (const Name &a : names)
     if (auto text = search.scaled(a.text, a.numbers))
       return text;
@@ -207,7 +218,29 @@ SizeTrials::expressionOf(const Numbers &given) const {
                 auto text = search.scaled(all.text, all.numbers))
               return text;
       }
-  return productOfPositions(numbers);
+  // Two numbers have too many of these.
+  return tells < 3 ? std::nullopt : productOfPositions(numbers);
+}
+
+/// A name, or the sum of two, and a summand. These come first: what is a part
+/// of a name, rounded, may be the same by chance.
+std::optional<std::string> SizeTrials::simple(const Search &search) const {
+  for (const Name &a : names)
+    if (auto text = search.scaledBy(a.text, a.numbers, 1, 1, false))
+      return text;
+  const std::span<const Name> joinable = namesOfProducts();
+  for (const Name &a : joinable)
+    for (const Name &b : joinable) {
+      if (&b <= &a)
+        continue;
+      std::array<int64_t, kCount> sum = a.numbers;
+      for (size_t k = 0; k < kCount; ++k)
+        sum[k] += b.numbers[k];
+      if (auto text = search.scaledBy("(" + a.text + " + " + b.text + ")", sum,
+                                      1, 1, false))
+        return text;
+    }
+  return std::nullopt;
 }
 
 /// What `base`, a factor of it, leaves of `numbers`; nothing if it is none.

@@ -25,9 +25,9 @@ namespace tenon::onnx {
 /// Not thread-safe.
 class SizeTrials {
 public:
-  static constexpr size_t kCount = 7;
+  static constexpr size_t kCount = 9;
   /// Those whose sizes have no common divisor.
-  static constexpr std::array<size_t, 3> kPrimes{3, 4, 6};
+  static constexpr std::array<size_t, 5> kPrimes{3, 4, 6, 7, 8};
   /// A size in each trial; absent where the trial does not get that far.
   using Numbers = std::array<std::optional<int64_t>, kCount>;
 
@@ -52,6 +52,7 @@ private:
   };
   const std::array<int64_t, kCount> &numbersOfName(const std::string &name);
   struct Search;
+  std::optional<std::string> simple(const Search &search) const;
   static std::optional<Numbers> quotient(const Numbers &numbers,
                                          const Numbers &base);
 

@@ -44,6 +44,39 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
   EXPECT_FALSE(trials.expressionOf(one));
 }
 
+/// Of few trials that tell, as those of a model with a short table of
+/// positions, nothing follows that fits by chance.
+TEST(SizeTrials, ShortTables) {
+  SizeTrials trials;
+  for (const char *name : {"batch", "seq", "total", "past", "enc"})
+    ASSERT_TRUE(trials.numbersOf(name));
+  for (const char *text :
+       {"(seq + past)", "(seq + past) - 1", "(seq + enc)", "batch * seq",
+        "(total + past)", "4 * batch * seq", "(past + enc)"}) {
+    SizeTrials::Numbers all = *trials.numbersOf(text), few = all;
+    size_t tells = 0;
+    for (auto &number : few)
+      if (number && *number > 40)
+        number.reset();
+      else
+        tells += number.has_value();
+    if (tells < 2)
+      continue;
+    // Another text may say the same.
+    auto found = trials.expressionOf(few);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(trials.numbersOf(*found), all) << text << ": " << *found;
+    // Two numbers are what many expressions give.
+    for (size_t k = 0; k < few.size() && tells > 2; ++k)
+      if (few[k]) {
+        few[k].reset();
+        --tells;
+      }
+    if (found = trials.expressionOf(few); found)
+      EXPECT_EQ(trials.numbersOf(*found), all) << text << ": " << *found;
+  }
+}
+
 /// What windows round down several times is known by how it came about.
 TEST(SizeTrials, PositionsOfWindows) {
   SizeTrials trials;
@@ -217,6 +250,104 @@ TEST(OnnxSizes, SlicesUpToASize) {
   ASSERT_TRUE(op);
   EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
             (std::vector<std::string>{"1", "tokens"}));
+}
+
+/// The last rows of a table are those of the tokens, of which -0 are all.
+TEST(OnnxSizes, SlicesFromTheEnd) {
+  ModelProto model = modelOf(nodeOf("Slice", {"table", "less", "to", "axis"}));
+  NodeProto slice = model.graph.nodes[0];
+  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
+                       named(nodeOf("Gather", {"all", "axis"}), "n"),
+                       named(nodeOf("Neg", {"n"}), "less"), slice};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
+                        named("table", DataType::f32, {"1", "total"})};
+  model.graph.initializers = {integers("to", {INT64_MAX}),
+                              integers("axis", {1})};
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  const graph::Op *op = find(imported->graph, "Slice");
+  ASSERT_TRUE(op);
+  EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
+            (std::vector<std::string>{"1", "tokens"}));
+  ASSERT_TRUE(imported->graph.sizeFacts.contains("tokens"));
+  EXPECT_EQ(imported->graph.sizeFacts.at("tokens").min, 1);
+  EXPECT_FALSE(imported->graph.sizeFacts.contains("total"));
+}
+
+/// A mask that is cut to as many entries as there are tokens with those before,
+/// which are fewer than the mask has in hardly any trial.
+TEST(OnnxSizes, CutsThatFitInEachExecution) {
+  ModelProto model = modelOf(nodeOf("Slice", {"mask", "from", "n", "axis"}));
+  NodeProto slice = model.graph.nodes[0];
+  NodeProto join = named(nodeOf("Concat", {"past", "x"}), "both");
+  join.attributes.emplace_back().name = "axis";
+  join.attributes.back().i = 1;
+  model.graph.nodes = {join, named(nodeOf("Shape", {"both"}), "shape"),
+                       named(nodeOf("Gather", {"shape", "axis"}), "n"), slice};
+  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
+                        named("mask", DataType::f32, {"batch", "total"}),
+                        named("past", DataType::f32, {"batch", "past"})};
+  model.graph.initializers = {integers("from", {0}), integers("axis", {1})};
+  for (const char *total : {"total", "16"}) {
+    model.graph.inputs[1] = named("mask", DataType::f32, {"batch", total});
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).sizes,
+              (std::vector<std::string>{"batch", "(tokens + past)"}));
+  }
+}
+
+/// Keys and values of the past are side by side in front of the samples, whose
+/// number and length are not known.
+TEST(OnnxSizes, PastOfAttention) {
+  ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "", "past"}));
+  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+  NodeProto &attention = model.graph.nodes[0];
+  attention.domain = "com.microsoft";
+  attention.outputs = {"y", "present"};
+  AttributeProto &heads = attention.attributes.emplace_back();
+  heads.name = "num_heads";
+  heads.i = 2;
+  model.graph.inputs = {
+      named("x", DataType::f32, {"batch", "tokens", "8"}),
+      port("w", DataType::f32, {8, 24}), port("b", DataType::f32, {24}),
+      named("past", DataType::f32, {"2", "batch", "2", "before", "4"})};
+  model.graph.outputs.push_back(port("present", DataType::f32, {}));
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
+            (graph::Dims{kAny, kAny, 8}));
+  EXPECT_EQ(imported->graph.tensor(*imported->outputs[1].id).shape,
+            (graph::Dims{2, kAny, 2, kAny, 4}));
+}
+
+/// Lengths of as many samples as there are; and their ends, then their
+/// beginnings.
+TEST(OnnxSizes, LengthsOfSamples) {
+  for (bool both : {false, true}) {
+    ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "lengths"}));
+    model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+    NodeProto attention = model.graph.nodes[0];
+    attention.domain = "com.microsoft";
+    AttributeProto &heads = attention.attributes.emplace_back();
+    heads.name = "num_heads";
+    heads.i = 2;
+    model.graph.nodes = {attention};
+    model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens", "8"}),
+                          port("w", DataType::f32, {8, 24}),
+                          port("b", DataType::f32, {24}),
+                          named("lengths", DataType::s32, {"batch"})};
+    if (both) {
+      model.graph.inputs.back().name = "ends";
+      NodeProto join = named(nodeOf("Concat", {"ends", "ends"}), "lengths");
+      join.attributes.emplace_back().name = "axis";
+      model.graph.nodes.insert(model.graph.nodes.begin(), join);
+    }
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
+              (graph::Dims{kAny, kAny, 8}));
+  }
 }
 
 /// Exporters write sums where two dims are joined.

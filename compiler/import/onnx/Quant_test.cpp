@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Codes of types that Tenon does not have.
+#include "compiler/import/onnx/TestGraphs.h"
+
+using namespace tenon;
+using namespace tenon::onnx;
+using namespace tenon::onnx::test;
+
+namespace {
+
+TensorProto shorts(std::string_view name, DataType type,
+                   std::vector<int32_t> elements) {
+  TensorProto tensor =
+      weightOf(name, type, {static_cast<int64_t>(elements.size())});
+  if (elements.size() == 1)
+    tensor.dims = {};
+  tensor.int32s = std::move(elements);
+  return tensor;
+}
+
+/// x, to codes and back.
+ModelProto codesAndBack(std::string_view domain, TensorProto zero,
+                        AttributeProto axis) {
+  NodeProto to =
+      node("QuantizeLinear", {"x", "scale", "zero"}, {"codes"}, {axis});
+  NodeProto back =
+      node("DequantizeLinear", {"codes", "scale", "zero"}, {"y"}, {axis});
+  to.domain = back.domain = domain;
+  std::vector<float> scales(zero.dims.empty() ? 1 : 2, 0.5f);
+  scales.back() = 0.25f;
+  TensorProto scale = floats("scale", zero.dims, scales);
+  ModelProto model =
+      modelOf({to, back}, {port("x", DataType::f32, {2, 3})}, {"y"},
+              {scale, std::move(zero)}, domain.empty() ? 21 : 17);
+  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+  return model;
+}
+
+TEST(OnnxQuant, CodesOf16Bits) {
+  Given given{{"x", tensor(graph::DType::f32, {2, 3},
+                           {0.25, -9000, 20000, 0.1, 1.125, -20000})}};
+  for (std::string_view domain : {"", "com.microsoft"}) {
+    // An even zero point and an odd one: 0.25 / 0.25 is 1, and 4.5 a tie.
+    for (int32_t zero : {0, 32768, 7}) {
+      double least = -zero * 0.25, most = (65535 - zero) * 0.25;
+      auto clamped = [&](double x) { return std::clamp(x, least, most); };
+      expectOutputs(
+          codesAndBack(domain, shorts("zero", DataType::u16, {zero}),
+                       attr("axis", 0)),
+          given,
+          {{{2, 3},
+            {0.25, clamped(-9000), clamped(20000), 0, 1, clamped(-20000)}}});
+    }
+    expectOutputs(codesAndBack(domain, shorts("zero", DataType::s16, {0, -3}),
+                               attr("axis", 0)),
+                  given, {{{2, 3}, {0, -9000, 16383.5, 0, 1, -8191.25}}});
+  }
+}
+
+/// Elements are read as they are in files, as bytes, too.
+TEST(OnnxQuant, ReadsIntegersOf16Bits) {
+  TensorProto bytes = weightOf("w", DataType::s16, {2});
+  bytes.isRaw = true;
+  bytes.raw = std::string_view("\xfe\xff\x01\x80", 4);
+  auto elements = readElements(bytes);
+  ASSERT_TRUE(elements) << str(elements.errors());
+  EXPECT_EQ(numbersOf(*elements), (Numbers{-2, -32767}));
+  bytes.type = DataType::u16;
+  elements = readElements(bytes);
+  ASSERT_TRUE(elements);
+  EXPECT_EQ(numbersOf(*elements), (Numbers{65534, 32769}));
+  bytes.dims = {3};
+  EXPECT_FALSE(readElements(bytes));
+}
+
+} // namespace

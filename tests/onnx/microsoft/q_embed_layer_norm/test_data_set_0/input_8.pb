@@ -1,0 +1,1 @@
+Bwords_zJd

@@ -1,0 +1,1 @@
+Bplaces_zJk
