@@ -55,6 +55,10 @@ Value converted(NodeContext &n, Value x, DType type);
 /// it.
 Value saturated(NodeContext &n, Value x, DType type);
 
+/// Scales, biases and statistics of a normalisation, which Tenon has in f32
+/// beside images of any type; kNone stays kNone.
+Value statistic(NodeContext &n, Value numbers);
+
 /// Attributes of pooling.
 graph::AttrMap averagePoolAttrs(NodeContext &n);
 graph::AttrMap maxPoolAttrs(NodeContext &n);

@@ -96,12 +96,14 @@ static void skipLayerNorm(NodeContext &n) {
   Value sum = n.op("Add", {n.in(0), n.in(1)});
   if (Value bias = n.in(simplified ? 3 : 4); bias != kNone)
     sum = n.op("Add", {sum, bias});
-  Values operands{sum, n.in(2)};
+  Value gamma = simplified ? n.in(2) : statistic(n, n.in(2));
+  Values operands{sum, gamma};
   graph::AttrMap attrs{{"begin_norm_axis", int64_t{-1}},
                        {"epsilon", n.number("epsilon", 1e-12f)}};
   if (!simplified) {
-    operands.push_back(
-        n.in(3) != kNone ? n.in(3) : n.expandLike(n.like(n.in(2), 0), n.in(2)));
+    operands.push_back(n.in(3) != kNone
+                           ? statistic(n, n.in(3))
+                           : n.expandLike(n.like(gamma, 0), gamma));
     attrs.emplace("keep_stats", false);
   }
   n.out(0, n.op(n.conversion().kind, operands, attrs));
@@ -121,10 +123,11 @@ static void embedLayerNorm(NodeContext &n) {
   Value sum = n.op("Add", {rows(n.in(2), ids), rows(n.in(3), positions)});
   if (n.in(1) != kNone && n.in(4) != kNone)
     sum = n.op("Add", {sum, rows(n.in(4), n.in(1))});
-  n.out(0, n.op("LayerNorm", {sum, n.in(5), n.in(6)},
-                {{"begin_norm_axis", int64_t{-1}},
-                 {"keep_stats", false},
-                 {"epsilon", n.number("epsilon", 1e-12f)}}));
+  n.out(0,
+        n.op("LayerNorm", {sum, statistic(n, n.in(5)), statistic(n, n.in(6))},
+             {{"begin_norm_axis", int64_t{-1}},
+              {"keep_stats", false},
+              {"epsilon", n.number("epsilon", 1e-12f)}}));
   if (n.wants(1)) {
     Value mask = n.in(7);
     if (mask == kNone)

@@ -58,6 +58,10 @@ static void hardmax13(NodeContext &n) {
 // Normalisations
 //===----------------------------------------------------------------------===//
 
+Value statistic(NodeContext &n, Value numbers) {
+  return numbers == kNone ? kNone : n.cast(numbers, DType::f32);
+}
+
 static Value invStdDev(NodeContext &n, Value variance, float epsilon) {
   Value sum = n.op("Add", {variance, n.like(variance, epsilon)});
   return n.op("Reciprocal", {n.op("Sqrt", {sum})});
@@ -79,8 +83,9 @@ static void layerNorm(NodeContext &n) {
                        {"epsilon", epsilon},
                        {"keep_stats", stats},
                        {"use_affine", true}};
-  Value beta = n.in(2) != kNone ? n.in(2) : zeros(n, n.knownShape(n.in(1)));
-  Values operands{x, n.in(1), beta};
+  Value beta = n.in(2) != kNone ? statistic(n, n.in(2))
+                                : zeros(n, n.knownShape(n.in(1)));
+  Values operands{x, statistic(n, n.in(1)), beta};
   if (!stats)
     return n.out(0, n.op("LayerNorm", operands, attrs));
   Values results =
@@ -98,7 +103,7 @@ static void instanceNorm(NodeContext &n) {
   Dims dims = n.shape(x);
   if (dims.size() < 2 || dims[1] == graph::kUnknownDim)
     return n.refuse("the number of channels is not known");
-  n.out(0, n.op("GroupNorm", {x, n.in(1), n.in(2)},
+  n.out(0, n.op("GroupNorm", {x, statistic(n, n.in(1)), statistic(n, n.in(2))},
                 {{"groups", dims[1]},
                  {"keep_stats", false},
                  {"epsilon", n.number("epsilon", 1e-5f)},
@@ -140,7 +145,7 @@ static Value ofChannels(NodeContext &n, Value numbers, int64_t groups) {
         n.op("Expand", {column}, {{"shape", Dims{groups, dims[1] / groups}}});
     numbers = n.reshape(numbers, {-1});
   }
-  return n.type(numbers) == DType::f16 ? n.cast(numbers, DType::f32) : numbers;
+  return statistic(n, numbers);
 }
 
 static void groupNorm(NodeContext &n) {
@@ -159,19 +164,22 @@ static void batchNorm(NodeContext &n) {
   float epsilon = n.number("epsilon", 1e-5f);
   if (!n.integer("spatial", 1))
     return n.refuse("statistics per element");
+  Value gamma = statistic(n, n.in(1)), beta = statistic(n, n.in(2)),
+        mean = statistic(n, n.in(3)), variance = statistic(n, n.in(4));
   if (!n.integer("training_mode", 0))
     return n.out(0, n.op("BatchNormInference",
-                         {n.in(0), n.in(1), n.in(2), n.in(3), n.in(4)},
+                         {n.in(0), gamma, beta, mean, variance},
                          {{"epsilon", epsilon}, {"data_format", "NCX"}}));
-  DType stats = n.type(n.in(3));
-  Values results = n.ops("BatchNormForwardTraining",
-                         {n.in(0), n.in(3), n.in(4), n.in(1), n.in(2)},
-                         {{"epsilon", epsilon},
-                          {"momentum", n.number("momentum", 0.9f)},
-                          {"data_format", "NCX"}},
-                         {n.type(n.in(0)), stats, stats, stats, stats});
-  for (size_t i = 0; i < 3; ++i)
-    n.out(i, results[i]);
+  DType stats = DType::f32;
+  Values results =
+      n.ops("BatchNormForwardTraining", {n.in(0), mean, variance, gamma, beta},
+            {{"epsilon", epsilon},
+             {"momentum", n.number("momentum", 0.9f)},
+             {"data_format", "NCX"}},
+            {n.type(n.in(0)), stats, stats, stats, stats});
+  n.out(0, results[0]);
+  for (size_t i = 1; i < 3; ++i)
+    n.out(i, n.cast(results[i], n.type(n.in(3))));
 }
 
 /// (x - mean) / (sqrt(variance) + 1e-9) over `axes`.
