@@ -146,6 +146,73 @@ TEST(ComputedSizes, FlattenedDims) {
                {{{2, 3}, {2, 4}}, {{3, 5}, {1, 2}}}, {});
 }
 
+/// Dim 1 gets as many entries more as dim 1 of the other operand has, or what
+/// makes it a multiple of 4, as windows need it.
+TEST(ComputedSizes, Pads) {
+  for (std::string_view mode : {"constant", "edge", "reflect"})
+    for (Names ends : {Names{"f", "one"}, {"one", "f"}, {"zero", "end"}}) {
+      SCOPED_TRACE(std::string(mode) + " " + std::string(ends[1]));
+      std::vector<NodeProto> nodes =
+          sizesOfBoth({node("Mod", {"b", "four"}, {"rest"}),
+                       node("Sub", {"four", "rest"}, {"missing"}),
+                       node("Mod", {"missing", "four"}, {"end"}),
+                       node("Concat", {"zero", ends[0], "zero", ends[1]},
+                            {"pads"}, {attr("axis", int64_t{0})}),
+                       node("Pad", {"x", "pads", "value"}, {"padded"},
+                            {text("mode", mode)}),
+                       node("ReduceSum", {"like"}, {"sum"}),
+                       node("Add", {"padded", "sum"}, {"y"})});
+      std::vector<TensorProto> weights = constants();
+      weights.push_back(integers("four", {1}, {4}));
+      weights.push_back(floats("value", {}, {-2}));
+      expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 6}, {1, 1}}, {{1, 8}, {2, 5}}},
+                 weights);
+    }
+}
+
+/// From the last entry to the first, all of them or every second one.
+TEST(ComputedSizes, ReversedDims) {
+  for (int64_t step : {-1, -2}) {
+    std::vector<TensorProto> weights = constants();
+    weights.push_back(integers("backwards", {2}, {step, 1}));
+    weights.push_back(integers("begins", {2}, {-1, 1}));
+    weights.push_back(integers("ends", {2}, {-INT64_MAX, INT64_MAX}));
+    weights.push_back(integers("axes", {2}, {1, 0}));
+    expectSame({node("Slice", {"x", "begins", "ends", "axes", "backwards"},
+                     {"reversed"}),
+                node("ReduceSum", {"like"}, {"sum"}),
+                node("Add", {"reversed", "sum"}, {"y"})},
+               {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}}, weights);
+  }
+}
+
+/// The first or the last entry alone has the size 1, and is repeated.
+TEST(ComputedSizes, PartsOfOneEntry) {
+  for (Names ends : {Names{"zero", "step"}, {"back", "last"}})
+    expectSame({node("Slice", {"x", ends[0], ends[1], "one"}, {"part"}),
+                node("Div", {"x", "part"}, {"quotients"}),
+                node("ReduceSum", {"like"}, {"sum"}),
+                node("Add", {"quotients", "sum"}, {"y"})},
+               {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}}, constants());
+}
+
+TEST(ComputedSizes, FramesOfSignals) {
+  for (int64_t onesided : {0, 1}) {
+    std::vector<TensorProto> weights = constants();
+    weights.push_back(integers("hop", {}, {2}));
+    weights.push_back(integers("length", {}, {4}));
+    weights.push_back(floats("window", {4}, {1, 2, -1, 3}));
+    for (std::string_view window : {"window", ""})
+      expectSame({node("STFT", {"x", "hop", window, "length"}, {"frames"},
+                       {attr("onesided", onesided)}),
+                  node("ReduceSum", {"like"}, {"sum"}),
+                  node("Squeeze", {"sum"}, {"scalar"}),
+                  node("Add", {"frames", "scalar"}, {"y"})},
+                 {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}, {{1, 4}, {1, 2}}},
+                 weights);
+  }
+}
+
 /// Images that get the size of another one.
 TEST(ComputedSizes, Resizes) {
   struct Form {

@@ -2,6 +2,7 @@
 //
 // The same elements in another shape, order or number.
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/PadSizes.h"
 
 #include <algorithm>
 #include <limits>
@@ -229,15 +230,6 @@ static Dims places(Dims numbers) {
   return numbers;
 }
 
-static void slice1(NodeContext &n) {
-  graph::AttrMap attrs{
-      {"begins", places(n.integers("starts").value_or(Dims{}))},
-      {"ends", places(n.integers("ends").value_or(Dims{}))}};
-  if (std::optional<Dims> axes = n.integers("axes"))
-    attrs.emplace("axes", *axes);
-  n.out(0, n.op("Slice", {n.in(0)}, attrs));
-}
-
 /// The number of entries from `begin` to `end` of a dim, one of which depends
 /// on sizes. Ends that are beyond the dim are its end.
 static Size sliceSize(NodeContext &n, const Size &dim, const Size &begin,
@@ -299,6 +291,85 @@ static bool sliceToSizes(NodeContext &n, const std::optional<Dims> &given) {
   return true;
 }
 
+/// What Slice takes, with a number for each of the axes.
+struct Parts {
+  Dims begins, ends, axes, steps;
+};
+
+/// Entries of a dim whose size is an expression, by places that are computed
+/// when the code runs, where Slice does not know how many there are: all from
+/// the last to the first one, each or every few of them, or the last or the
+/// first alone.
+static std::optional<Value> gatheredPart(NodeContext &n, Value x, int64_t axis,
+                                         const Parts &parts, size_t i) {
+  constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
+  int64_t begin = parts.begins[i], end = parts.ends[i], step = parts.steps[i];
+  const Size size = (*n.sizesOf(x))[axis];
+  if (size.isKnown())
+    return std::nullopt;
+  auto gathered = [&](Value places) {
+    return n.op("Gather", {x, places}, {{"axis", axis}}, n.type(x));
+  };
+  if (step == 1 &&
+      ((begin == 0 && end == 1) || (begin == -1 && end >= kBeyond)))
+    return gathered(n.integersConstant({begin}));
+  if (size.expression.empty() || step >= 0 || step < -kBeyond ||
+      end > -kBeyond || (begin != -1 && begin < kBeyond))
+    return std::nullopt;
+  auto integer = [&](int64_t number) {
+    return n.scalar(static_cast<double>(number), DType::s64);
+  };
+  Size count =
+      n.sizeOf("(" + size.expression + " + " + std::to_string(-step - 1) +
+               ") // " + std::to_string(-step));
+  Value places = n.indexAlong(n.expandTo(integer(0), {count}), 0);
+  Value back = n.op("Multiply", {places, integer(step)});
+  Value shape = n.op("Shape", {x}, {}, DType::s64);
+  Value dim = n.reshape(n.slice(shape, 0, axis, axis + 1), {});
+  Value last = n.op("Subtract", {dim, integer(1)});
+  return gathered(n.op("Add", {back, last}));
+}
+
+/// Slice by numbers; `parts` has axes and steps, or none of them.
+static void sliceBy(NodeContext &n, Parts parts) {
+  Value x = n.in(0);
+  int rank = n.rank(x);
+  if (parts.axes.empty()) {
+    parts.axes.resize(parts.begins.size());
+    std::iota(parts.axes.begin(), parts.axes.end(), 0);
+  }
+  if (parts.steps.empty())
+    parts.steps.assign(parts.begins.size(), 1);
+  if (n.failed())
+    return;
+  if (parts.ends.size() != parts.begins.size() ||
+      parts.axes.size() != parts.begins.size() ||
+      parts.steps.size() != parts.begins.size())
+    return n.refuse(
+        "a begin, an end and a step for each of the axes are needed");
+  Parts left;
+  for (size_t i = 0; i < parts.begins.size(); ++i) {
+    int64_t axis = n.axisOf(parts.axes[i], rank);
+    if (n.failed())
+      return;
+    if (std::optional<Value> part = gatheredPart(n, x, axis, parts, i)) {
+      x = *part;
+      continue;
+    }
+    left.begins.push_back(parts.begins[i]);
+    left.ends.push_back(parts.ends[i]);
+    left.axes.push_back(axis);
+    left.steps.push_back(parts.steps[i]);
+  }
+  if (!left.begins.empty() || parts.begins.empty())
+    x = n.op("Slice", {x},
+             {{"begins", places(left.begins)},
+              {"ends", places(left.ends)},
+              {"axes", left.axes},
+              {"steps", left.steps}});
+  n.out(0, x);
+}
+
 static void slice10(NodeContext &n) {
   graph::AttrMap attrs;
   if (n.in(3) != kNone)
@@ -319,9 +390,18 @@ static void slice10(NodeContext &n) {
   }
   if (!begins || !ends)
     return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
-  attrs.emplace("begins", places(*begins));
-  attrs.emplace("ends", places(*ends));
-  n.out(0, n.op("Slice", {n.in(0)}, attrs));
+  auto numbers = [&](const char *name) {
+    auto found = attrs.find(name);
+    return found == attrs.end() ? Dims{} : std::get<Dims>(found->second);
+  };
+  sliceBy(n, {*begins, *ends, numbers("axes"), numbers("steps")});
+}
+
+static void slice1(NodeContext &n) {
+  sliceBy(n, {n.integers("starts").value_or(Dims{}),
+              n.integers("ends").value_or(Dims{}),
+              n.integers("axes").value_or(Dims{}),
+              {}});
 }
 
 /// `pads` has all begins, then all ends, of the dims `axes` or of all.
@@ -361,6 +441,12 @@ static void pad11(NodeContext &n) {
   std::optional<Dims> axes;
   if (n.in(3) != kNone)
     axes = n.needed(3, "the operand axes");
+  if (!n.failed() && !n.known(n.in(1))) {
+    Dims all(n.rank(n.in(0)));
+    std::iota(all.begin(), all.end(), 0);
+    if (padToSizes(n, axes.value_or(all)))
+      return;
+  }
   padBy(n, n.needed(1, "the operand pads"), axes, {}, n.in(2));
 }
 

@@ -4,6 +4,7 @@
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tenon::onnx {
 
@@ -207,7 +208,40 @@ SizeTrials::expressionOf(const Numbers &given) const {
                 auto text = search.scaled(all.text, all.numbers))
               return text;
       }
-  return productOfPositions(numbers);
+  if (auto text = productOfPositions(numbers))
+    return text;
+  return multipleOf(numbers);
+}
+
+/// The next multiple of a window, up from a name or from positions: images and
+/// what is left of them are padded to one.
+std::optional<std::string>
+SizeTrials::multipleOf(const Numbers &numbers) const {
+  int64_t common = 0, tells = 0;
+  for (const auto &number : numbers) {
+    common = std::gcd(common, number.value_or(0));
+    tells += number.has_value();
+  }
+  if (tells < 4)
+    return std::nullopt; // few numbers are multiples of anything
+  std::vector<Positions> bases = positions;
+  for (const Name &name : names)
+    bases.push_back({name.text, 0, 1, name.text, known(name.numbers)});
+  constexpr int64_t kMost = 1024; // larger windows are none
+  for (int64_t window = std::min(common, kMost); window > 1; --window) {
+    if (common % window)
+      continue;
+    for (const Positions &base : bases) {
+      Numbers rounded = base.numbers;
+      for (auto &number : rounded)
+        if (number)
+          number = (*number + window - 1) / window * window;
+      if (isSame(rounded, numbers))
+        return "(" + base.text + " + " + std::to_string(window - 1) + ") // " +
+               std::to_string(window) + " * " + std::to_string(window);
+    }
+  }
+  return std::nullopt;
 }
 
 /// What `base`, a factor of it, leaves of `numbers`; nothing if it is none.
@@ -237,7 +271,7 @@ std::span<const SizeTrials::Name> SizeTrials::namesOfProducts() const {
 std::vector<SizeTrials::Positions> SizeTrials::factors() const {
   std::vector<Positions> all = positions;
   for (const Name &name : namesOfProducts())
-    for (int64_t divisor : {2, 4, 8, 16, 32})
+    for (int64_t divisor : {2, 4, 8, 16, 32, 64})
       for (bool roundsUp : {false, true}) {
         std::string divided = " // " + std::to_string(divisor);
         Positions part{name.text, 0, divisor, name.text + divided, {}};

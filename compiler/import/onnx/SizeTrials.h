@@ -66,6 +66,7 @@ private:
   std::span<const Name> namesOfProducts() const;
   std::vector<Positions> factors() const;
   std::optional<std::string> productOfPositions(const Numbers &numbers) const;
+  std::optional<std::string> multipleOf(const Numbers &numbers) const;
 
   std::vector<Name> names;
   std::vector<Positions> positions;

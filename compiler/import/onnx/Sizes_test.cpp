@@ -22,7 +22,8 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
         "768 * batch * tokens", "height // 2", "(height + 1) // 2",
         "(batch + tokens)", "height // 32", "batch * height * width", "7",
         "tokens - 1", "height * width // 4", "21 * height * width // 1024",
-        "batch * ((height + 31) // 32) * (width // 4) * 3"}) {
+        "batch * ((height + 31) // 32) * (width // 4) * 3",
+        "(width + 6) // 7 * 7", "(tokens + 191) // 192 * 192"}) {
     auto numbers = trials.numbersOf(text);
     ASSERT_TRUE(numbers) << text;
     auto found = trials.expressionOf(*numbers);
@@ -58,6 +59,11 @@ TEST(SizeTrials, PositionsOfWindows) {
   found = trials.expressionOf(tokens);
   ASSERT_TRUE(found);
   EXPECT_EQ(trials.numbersOf(*found), tokens) << *found;
+  // The next multiple of a window.
+  auto padded = *trials.numbersOf(std::string("(") + twice + " + 6) // 7 * 7");
+  found = trials.expressionOf(padded);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(trials.numbersOf(*found), padded) << *found;
 }
 
 ValueInfoProto named(std::string_view name, DataType type,
