@@ -14,19 +14,23 @@ using graph::SizeExpr;
 /// trials have multiples of 32, of which one has large ones, so that the
 /// smaller of a size and a limit is not taken for the size. The others are
 /// primes, small ones for tables that end early, and larger ones for windows
-/// that need that many.
+/// that need that many. Of these, one is a multiple of 64 and 1 more, one 1
+/// less: rounded up, or down, to a multiple of a power of 2, they tell it from
+/// all others.
 static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
   static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
                                        31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
   static constexpr int64_t others[] = {13, 11, 3,  19, 7,  17, 5,
                                        2,  29, 23, 37, 31, 43, 41};
-  static constexpr int64_t large[] = {1009, 953, 907, 1013, 859, 811,
-                                      1019, 769, 727, 691,  661, 619};
+  static constexpr int64_t above[] = {769, 641, 577,  1153, 1217, 449,
+                                      257, 193, 1409, 1601, 2113, 2689};
+  static constexpr int64_t below[] = {1087, 1151, 1279, 383,  1471, 1663,
+                                      191,  127,  2111, 2239, 2687, 2879};
   constexpr size_t count = std::size(primes);
   return {32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
           64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
           others[n % std::size(others)],    32 * (1021 + 2 * primes[n % count]),
-          large[n % std::size(large)]};
+          above[n % std::size(above)],      below[n % std::size(below)]};
 }
 
 const std::array<int64_t, SizeTrials::kCount> &
@@ -213,35 +217,60 @@ SizeTrials::expressionOf(const Numbers &given) const {
   return multipleOf(numbers);
 }
 
-/// The next multiple of a window, up from a name or from positions: images and
-/// what is left of them are padded to one.
+/// What (base + more) // window * window + summand is for some window: images,
+/// and what is left of them, are padded to the next multiple of one.
 std::optional<std::string>
 SizeTrials::multipleOf(const Numbers &numbers) const {
-  int64_t common = 0, tells = 0;
-  for (const auto &number : numbers) {
-    common = std::gcd(common, number.value_or(0));
-    tells += number.has_value();
-  }
-  if (tells < 4)
-    return std::nullopt; // few numbers are multiples of anything
+  int64_t common = 0;
+  size_t tells = 0;
+  std::optional<int64_t> first;
+  for (const auto &number : numbers)
+    if (number) {
+      first = first.value_or(*number);
+      common = std::gcd(common, *number - *first);
+      ++tells;
+    }
+  // Few numbers are multiples of anything, and larger windows are none.
+  constexpr int64_t kMost = 1024;
+  if (tells < 4 || common == 0)
+    return std::nullopt;
   std::vector<Positions> bases = positions;
   for (const Name &name : names)
     bases.push_back({name.text, 0, 1, name.text, known(name.numbers)});
-  constexpr int64_t kMost = 1024; // larger windows are none
-  for (int64_t window = std::min(common, kMost); window > 1; --window) {
-    if (common % window)
-      continue;
-    for (const Positions &base : bases) {
-      Numbers rounded = base.numbers;
-      for (auto &number : rounded)
-        if (number)
-          number = (*number + window - 1) / window * window;
-      if (isSame(rounded, numbers))
-        return "(" + base.text + " + " + std::to_string(window - 1) + ") // " +
-               std::to_string(window) + " * " + std::to_string(window);
-    }
-  }
+  for (int64_t window = std::min(common, kMost); window > 1; --window)
+    for (const Positions &base : bases)
+      for (int64_t more = window; common % window == 0 && more-- > 0;)
+        if (auto summand =
+                aboveMultiples(numbers, base.numbers, more, window)) {
+          std::string text = "(" + base.text + " + " + std::to_string(more) +
+                             ") // " + std::to_string(window) + " * " +
+                             std::to_string(window);
+          if (*summand)
+            text += (*summand > 0 ? " + " : " - ") +
+                    std::to_string(std::abs(*summand));
+          return text;
+        }
   return std::nullopt;
+}
+
+/// What `numbers` are all above (base + more) // window * window, if it is no
+/// more than a few windows.
+std::optional<int64_t> SizeTrials::aboveMultiples(const Numbers &numbers,
+                                                  const Numbers &base,
+                                                  int64_t more,
+                                                  int64_t window) {
+  std::optional<int64_t> summand;
+  for (size_t k = 0; k < kCount; ++k) {
+    if (!numbers[k])
+      continue;
+    if (!base[k] || *base[k] < 0)
+      return std::nullopt;
+    int64_t left = *numbers[k] - (*base[k] + more) / window * window;
+    if (summand.value_or(left) != left || std::abs(left) > 8 * window)
+      return std::nullopt;
+    summand = left;
+  }
+  return summand;
 }
 
 /// What `base`, a factor of it, leaves of `numbers`; nothing if it is none.
