@@ -149,33 +149,47 @@ static void tile(NodeContext &n) {
 /// Blocks of channels become neighbours in space: N, C, H, W is read as N and
 /// the dims of `apart`, transposed, and joined.
 static void depthToSpace(NodeContext &n) {
-  Dims d = n.knownShape(n.in(0));
+  int rank = n.rank(n.in(0));
+  Sizes d = n.sizesOf(n.in(0)).value_or(Sizes{});
   int64_t b = n.integer("blocksize", 1);
   if (n.failed())
     return;
-  if (d.size() != 4 || b < 1 || d[1] % (b * b))
+  if (rank != 4 || b < 1 || b > (1 << 15) || !d[1].isKnown() ||
+      d[1].number % (b * b))
     return n.refuse("4 dims and channels in blocks are needed");
   bool columnsFirst = n.text("mode", "DCR") == "CRD";
-  int64_t c = d[1] / (b * b);
-  Dims apart = columnsFirst ? Dims{d[0], c, b, b, d[2], d[3]}
-                            : Dims{d[0], b, b, c, d[2], d[3]};
+  Size block{b, ""}, c{d[1].number / (b * b), ""};
+  Sizes apart = columnsFirst ? Sizes{d[0], c, block, block, d[2], d[3]}
+                             : Sizes{d[0], block, block, c, d[2], d[3]};
   Dims order = columnsFirst ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2};
-  Value x = n.transpose(n.reshape(n.in(0), apart), order);
-  n.out(0, n.reshape(x, {d[0], c, d[2] * b, d[3] * b}));
+  Value x = n.transpose(n.reshapeTo(n.in(0), apart), order);
+  auto times = [&](const Size &size) {
+    return n.sizeOf(textOf(size) + " * " + std::to_string(b));
+  };
+  n.out(0, n.reshapeTo(x, {d[0], c, times(d[2]), times(d[3])}));
 }
 
 static void spaceToDepth(NodeContext &n) {
-  Dims d = n.knownShape(n.in(0));
+  int rank = n.rank(n.in(0));
+  Sizes d = n.sizesOf(n.in(0)).value_or(Sizes{});
   int64_t b = n.integer("blocksize", 1);
   if (n.failed())
     return;
-  if (d.size() != 4 || b < 1 || d[2] % b || d[3] % b)
+  auto isInBlocks = [&](const Size &size) {
+    return !size.isKnown() || size.number % b == 0;
+  };
+  if (rank != 4 || b < 1 || b > (1 << 15) || !d[1].isKnown() ||
+      !isInBlocks(d[2]) || !isInBlocks(d[3]))
     return n.refuse("4 dims and sizes in blocks are needed");
-  Value x = n.reshape(n.in(0), {d[0], d[1], d[2] / b, b, d[3] / b, b});
+  auto blocks = [&](const Size &size) {
+    return n.sizeOf(textOf(size) + " // " + std::to_string(b));
+  };
+  Size block{b, ""}, height = blocks(d[2]), width = blocks(d[3]);
+  Value x = n.reshapeTo(n.in(0), {d[0], d[1], height, block, width, block});
   bool columnsFirst = n.text("mode", "DCR") == "CRD";
   x = n.transpose(x, columnsFirst ? Dims{0, 1, 3, 5, 2, 4}
                                   : Dims{0, 3, 5, 1, 2, 4});
-  n.out(0, n.reshape(x, {d[0], d[1] * b * b, d[2] / b, d[3] / b}));
+  n.out(0, n.reshapeTo(x, {d[0], {d[1].number * b * b, ""}, height, width}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,21 +219,6 @@ static Dims splitSizes(NodeContext &n, int64_t size) {
   Dims sizes(count, each);
   sizes.back() = size - each * (count - 1);
   return sizes;
-}
-
-static void split(NodeContext &n) {
-  Dims dims = n.shape(n.in(0));
-  int64_t axis = n.axisOf(n.integer("axis", 0), static_cast<int>(dims.size()));
-  if (n.failed())
-    return;
-  Dims sizes = splitSizes(n, dims[axis]);
-  if (sizes.size() != n.numOutputs())
-    return n.refuse("as many sizes as results are needed");
-  int64_t begin = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    n.out(i, n.slice(n.in(0), axis, begin, begin + sizes[i]));
-    begin += sizes[i];
-  }
 }
 
 /// The same places without the number that stands for unknown ones: exporters
@@ -265,6 +264,52 @@ static Value sliceDim(NodeContext &n, Value x, int64_t axis, const Size &begin,
   x = part({0, ""}, end);
   sizes[axis] = end;
   return part(begin, all);
+}
+
+/// The sizes of parts that depend on those of inputs: operand 1, or equal ones
+/// of a dim, of which the last may be smaller. None: it is another form.
+static std::optional<Sizes> splitToSizes(NodeContext &n, const Size &size) {
+  size_t count = n.numOutputs();
+  if (n.in(1) != kNone && !n.known(n.in(1))) {
+    std::optional<Sizes> given = n.elementsAsSizes(n.in(1));
+    return given && given->size() == count ? given : std::nullopt;
+  }
+  if (n.in(1) != kNone || n.has("split") || size.isKnown() ||
+      size.expression.empty())
+    return std::nullopt;
+  std::string parts = std::to_string(count);
+  return Sizes(count, n.sizeOf("(" + size.expression + " + " +
+                               std::to_string(count - 1) + ") // " + parts));
+}
+
+static void split(NodeContext &n) {
+  Dims dims = n.shape(n.in(0));
+  int64_t axis = n.axisOf(n.integer("axis", 0), static_cast<int>(dims.size()));
+  if (n.failed())
+    return;
+  if (std::optional<Sizes> parts =
+          splitToSizes(n, (*n.sizesOf(n.in(0)))[axis])) {
+    Size begin{0, ""};
+    for (size_t i = 0; i < parts->size(); ++i) {
+      Size end = n.sizeOf(textOf(begin) + " + " + textOf((*parts)[i]));
+      // What is left is the last part.
+      if (i + 1 == parts->size() && n.in(1) == kNone)
+        end = {std::numeric_limits<int64_t>::max(), ""};
+      n.out(i, begin.isKnown() && end.isKnown()
+                   ? n.slice(n.in(0), axis, begin.number, end.number)
+                   : sliceDim(n, n.in(0), axis, begin, end));
+      begin = end;
+    }
+    return;
+  }
+  Dims sizes = splitSizes(n, dims[axis]);
+  if (sizes.size() != n.numOutputs())
+    return n.refuse("as many sizes as results are needed");
+  int64_t begin = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    n.out(i, n.slice(n.in(0), axis, begin, begin + sizes[i]));
+    begin += sizes[i];
+  }
 }
 
 /// Begins and ends that are sizes.
