@@ -176,6 +176,73 @@ TEST(ComputedSizes, FlattenedDims) {
                {{{2, 3}, {2, 4}}, {{3, 5}, {1, 2}}}, {});
 }
 
+/// Dim 1 gets as many entries more as dim 1 of the other operand has, or what
+/// makes it a multiple of 4, as windows need it.
+TEST(ComputedSizes, Pads) {
+  for (std::string_view mode : {"constant", "edge", "reflect"})
+    for (Names ends : {Names{"f", "one"}, {"one", "f"}, {"zero", "end"}}) {
+      SCOPED_TRACE(std::string(mode) + " " + std::string(ends[1]));
+      std::vector<NodeProto> nodes =
+          sizesOfBoth({node("Mod", {"b", "four"}, {"rest"}),
+                       node("Sub", {"four", "rest"}, {"missing"}),
+                       node("Mod", {"missing", "four"}, {"end"}),
+                       node("Concat", {"zero", ends[0], "zero", ends[1]},
+                            {"pads"}, {attr("axis", int64_t{0})}),
+                       node("Pad", {"x", "pads", "value"}, {"padded"},
+                            {text("mode", mode)}),
+                       node("ReduceSum", {"like"}, {"sum"}),
+                       node("Add", {"padded", "sum"}, {"y"})});
+      std::vector<TensorProto> weights = constants();
+      weights.push_back(integers("four", {1}, {4}));
+      weights.push_back(floats("value", {}, {-2}));
+      expectSame(nodes, {{{2, 9}, {2, 4}}, {{3, 6}, {1, 1}}, {{1, 8}, {2, 5}}},
+                 weights);
+    }
+}
+
+/// From the last entry to the first, all of them or every second one.
+TEST(ComputedSizes, ReversedDims) {
+  for (int64_t step : {-1, -2}) {
+    std::vector<TensorProto> weights = constants();
+    weights.push_back(integers("backwards", {2}, {step, 1}));
+    weights.push_back(integers("begins", {2}, {-1, 1}));
+    weights.push_back(integers("ends", {2}, {-INT64_MAX, INT64_MAX}));
+    weights.push_back(integers("axes", {2}, {1, 0}));
+    expectSame({node("Slice", {"x", "begins", "ends", "axes", "backwards"},
+                     {"reversed"}),
+                node("ReduceSum", {"like"}, {"sum"}),
+                node("Add", {"reversed", "sum"}, {"y"})},
+               {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}}, weights);
+  }
+}
+
+/// The first or the last entry alone has the size 1, and is repeated.
+TEST(ComputedSizes, PartsOfOneEntry) {
+  for (Names ends : {Names{"zero", "step"}, {"back", "last"}})
+    expectSame({node("Slice", {"x", ends[0], ends[1], "one"}, {"part"}),
+                node("Div", {"x", "part"}, {"quotients"}),
+                node("ReduceSum", {"like"}, {"sum"}),
+                node("Add", {"quotients", "sum"}, {"y"})},
+               {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}}, constants());
+}
+
+TEST(ComputedSizes, FramesOfSignals) {
+  for (int64_t onesided : {0, 1}) {
+    std::vector<TensorProto> weights = constants();
+    weights.push_back(integers("hop", {}, {2}));
+    weights.push_back(integers("length", {}, {4}));
+    weights.push_back(floats("window", {4}, {1, 2, -1, 3}));
+    for (std::string_view window : {"window", ""})
+      expectSame({node("STFT", {"x", "hop", window, "length"}, {"frames"},
+                       {attr("onesided", onesided)}),
+                  node("ReduceSum", {"like"}, {"sum"}),
+                  node("Squeeze", {"sum"}, {"scalar"}),
+                  node("Add", {"frames", "scalar"}, {"y"})},
+                 {{{2, 9}, {2, 4}}, {{3, 6}, {1, 2}}, {{1, 4}, {1, 2}}},
+                 weights);
+  }
+}
+
 /// Images that get the size of another one.
 TEST(ComputedSizes, Resizes) {
   struct Form {
@@ -185,6 +252,7 @@ TEST(ComputedSizes, Resizes) {
   for (std::string_view coordinates :
        {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
     forms.push_back({"linear", coordinates, "floor"});
+    forms.push_back({"cubic", coordinates, "floor"});
     for (std::string_view nearest :
          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
       forms.push_back({"nearest", coordinates, nearest});
@@ -207,6 +275,106 @@ TEST(ComputedSizes, Resizes) {
                 {{1, 1, 5, 7}, {1, 1, 3, 1}},
                 {{2, 1, 4, 2}, {2, 1, 4, 5}}},
                constants());
+  }
+}
+
+/// Factors that are quotients of sizes, as old exporters write them.
+TEST(ComputedSizes, ResizesByQuotients) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(floats("kept", {2}, {1, 1}));
+  for (std::string_view mode : {"linear", "nearest", "cubic"})
+    expectSame(
+        {node("Shape", {"x"}, {"shape"}),
+         node("Cast", {"shape"}, {"given"},
+              {attr("to", static_cast<int64_t>(DataType::f32))}),
+         node("Add", {"given", "given"}, {"wanted"}),
+         node("Div", {"wanted", "given"}, {"ratio"}),
+         node("Slice", {"ratio", "two", "last"}, {"factors"}),
+         node("Concat", {"kept", "factors"}, {"scales"},
+              {attr("axis", int64_t{0})}),
+         node("Resize", {"x", "", "scales"}, {"resized"}, {text("mode", mode)}),
+         node("ReduceSum", {"like"}, {"sum"}),
+         node("Add", {"resized", "sum"}, {"y"})},
+        {{{1, 2, 3, 4}, {1, 2, 6, 8}}, {{2, 1, 4, 2}, {2, 1, 8, 6}}}, weights);
+}
+
+TEST(ComputedSizes, PartsThatAreHalves) {
+  for (bool isGiven : {false, true})
+    expectSame(
+        sizesOfBoth({node("Div", {"b", "pair"}, {"half"}),
+                     node("Sub", {"b", "half"}, {"rest"}),
+                     node("Concat", {"half", "rest"}, {"parts"},
+                          {attr("axis", int64_t{0})}),
+                     node("Split", isGiven ? Names{"x", "parts"} : Names{"x"},
+                          {"left", "right"}, {attr("axis", int64_t{1})}),
+                     node("ReduceSum", {"right"}, {"sum"}),
+                     node("ReduceSum", {"like"}, {"sum2"}),
+                     node("Add", {"left", "sum"}, {"sums"}),
+                     node("Add", {"sums", "sum2"}, {"y"})}),
+        {{{2, 8}, {2, 4}}, {{3, 6}, {1, 3}}},
+        {integers("one", {1}, {1}), integers("pair", {1}, {2})});
+}
+
+TEST(ComputedSizes, BlocksOfChannels) {
+  for (std::string_view mode : {"DCR", "CRD"}) {
+    ModelProto model =
+        modelOf({node("DepthToSpace", {"x"}, {"wide"},
+                      {attr("blocksize", int64_t{2}), text("mode", mode)}),
+                 node("SpaceToDepth", {"wide"}, {"deep"},
+                      {attr("blocksize", int64_t{2})}),
+                 node("ReduceSum", {"wide"}, {"sum"}),
+                 node("Add", {"deep", "sum"}, {"y"})},
+                {named("x", DataType::f32, {"n", "c", "h", "w"})}, {"y"});
+    (*model.graph.inputs[0].shape)[1] = {};
+    (*model.graph.inputs[0].shape)[1].value = 8;
+    auto open = importModel(model);
+    ASSERT_TRUE(open) << str(open.errors());
+    ImportOptions options;
+    options.shapes = {{"x", {2, 8, 3, 2}}};
+    auto closed = importModel(model, options);
+    ASSERT_TRUE(closed) << str(closed.errors());
+    Given given{{"x", ramp({2, 8, 3, 2})}};
+    Tensor expected = computed(*closed, given), y = computed(*open, given);
+    ASSERT_EQ(y.shape, expected.shape);
+    EXPECT_EQ(y.data, expected.data);
+  }
+}
+
+/// Each letter is the name of a size.
+TEST(ComputedSizes, SumsOfProducts) {
+  const std::map<char, int64_t> sizes = {{'b', 2}, {'q', 3}, {'c', 4},
+                                         {'h', 5}, {'x', 1}, {'y', 6}};
+  for (std::string_view equation :
+       {"bq,cq->bc", "bq,cq->", "bq,cq->cbq", "b,c->cb", "bqch,bcxy->bqhxy",
+        "bqhy,bxhy->bqx", "bqcy,bqcy->bqy"}) {
+    SCOPED_TRACE(equation);
+    size_t comma = equation.find(','), arrow = equation.find("->");
+    std::vector<ValueInfoProto> inputs;
+    ImportOptions options;
+    Given given;
+    for (auto [name, letters] :
+         {std::pair{"x", equation.substr(0, comma)},
+          {"like", equation.substr(comma + 1, arrow - comma - 1)}}) {
+      Names dims;
+      graph::Dims shape;
+      for (size_t i = 0; i < letters.size(); ++i) {
+        dims.push_back(letters.substr(i, 1));
+        shape.push_back(sizes.at(letters[i]));
+      }
+      inputs.push_back(named(name, DataType::f32, dims));
+      options.shapes.emplace(name, shape);
+      given.emplace(name, ramp(shape));
+    }
+    ModelProto model = modelOf(
+        {node("Einsum", {"x", "like"}, {"y"}, {text("equation", equation)})},
+        inputs, {"y"});
+    auto open = importModel(model), closed = importModel(model, options);
+    ASSERT_TRUE(open) << str(open.errors());
+    ASSERT_TRUE(closed) << str(closed.errors());
+    Tensor expected = computed(*closed, given), y = computed(*open, given);
+    ASSERT_EQ(y.shape, expected.shape);
+    for (int64_t i = 0; i < y.numElements(); ++i)
+      EXPECT_NEAR(y.at(i), expected.at(i), 1e-3) << i;
   }
 }
 

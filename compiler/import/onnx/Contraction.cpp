@@ -45,14 +45,17 @@ static void conv(NodeContext &n) {
                 convAttrs(n, n.in(1), "OIX")));
 }
 
-/// Pads for the sizes that are wanted; the odd one is at the end with
+/// Pads for the sizes that are wanted, or, without these, for a stride times
+/// each size of the image, whatever it is. The odd pad is at the end with
 /// SAME_UPPER, else at the beginning.
-static void padsFor(NodeContext &n, const Dims &sizes, graph::AttrMap &attrs) {
-  Dims in = n.knownShape(n.in(0)), weights = n.knownShape(n.in(1));
+static void padsFor(NodeContext &n, const std::optional<Dims> &sizes,
+                    graph::AttrMap &attrs) {
+  Dims in = sizes ? n.knownShape(n.in(0)) : n.shape(n.in(0)),
+       weights = n.knownShape(n.in(1));
   auto strides = std::get<Dims>(attrs.at("strides"));
   auto dilations = std::get<Dims>(attrs.at("dilations"));
-  Dims extra = n.integers("output_padding").value_or(Dims(sizes.size(), 0));
-  size_t spatial = sizes.size();
+  size_t spatial = sizes ? sizes->size() : strides.size();
+  Dims extra = n.integers("output_padding").value_or(Dims(spatial, 0));
   if (n.failed())
     return;
   if (in.size() != spatial + 2 || weights.size() != spatial + 2 ||
@@ -63,8 +66,9 @@ static void padsFor(NodeContext &n, const Dims &sizes, graph::AttrMap &attrs) {
   bool upper = n.text("auto_pad", "NOTSET") == "SAME_UPPER";
   for (size_t i = 0; i < spatial; ++i) {
     int64_t dilated = dilations[i] * (weights[i + 2] - 1) + 1;
-    int64_t total =
-        strides[i] * (in[i + 2] - 1) + extra[i] + dilated - sizes[i];
+    int64_t total = extra[i] + dilated - strides[i];
+    if (sizes)
+      total += strides[i] * in[i + 2] - (*sizes)[i];
     // What is missing is added at the end.
     if (total < 0) {
       extra[i] -= total;
@@ -84,23 +88,12 @@ static void convTranspose(NodeContext &n) {
   if (std::optional<Dims> extra = n.integers("output_padding"))
     attrs.emplace("output_padding", *extra);
   std::optional<Dims> sizes = n.integers("output_shape");
-  if (sizes) {
-    // Once it had the batch and the channels as well.
-    if (static_cast<int>(sizes->size()) == n.rank(n.in(0)) && sizes->size() > 2)
-      sizes->erase(sizes->begin(), sizes->begin() + 2);
-  } else if (n.text("auto_pad", "NOTSET").starts_with("SAME")) {
-    Dims in = n.knownShape(n.in(0));
-    auto strides = std::get<Dims>(attrs.at("strides"));
-    if (n.failed())
-      return;
-    if (in.size() != strides.size() + 2)
-      return n.refuse("a stride for each spatial dim is needed");
-    sizes.emplace();
-    for (size_t i = 0; i < strides.size(); ++i)
-      sizes->push_back(in[i + 2] * strides[i]);
-  }
-  if (sizes)
-    padsFor(n, *sizes, attrs);
+  // Once it had the batch and the channels as well.
+  if (sizes && static_cast<int>(sizes->size()) == n.rank(n.in(0)) &&
+      sizes->size() > 2)
+    sizes->erase(sizes->begin(), sizes->begin() + 2);
+  if (sizes || n.text("auto_pad", "NOTSET").starts_with("SAME"))
+    padsFor(n, sizes, attrs);
   n.out(0, n.op("ConvTranspose", {n.in(0), n.in(1), n.in(2)}, attrs));
 }
 

@@ -54,9 +54,10 @@ private:
       return false;
     }
     for (size_t i = 0; i < texts.size(); ++i) {
-      Dims dims = n.knownShape(n.in(i));
+      n.shape(n.in(i)); // of unknown rank: an error
       if (n.failed())
         return false;
+      Sizes dims = *n.sizesOf(n.in(i));
       size_t dots = texts[i].find("...");
       if (dots != std::string::npos) {
         size_t named = texts[i].size() - 3;
@@ -107,14 +108,14 @@ private:
 
   /// Of dims with the same letter one is left: it goes along the diagonal.
   Term withoutRepeats(Value value, const std::string &letters,
-                      const Dims &dims) {
+                      const Sizes &dims) {
     Term term{value, letters};
     for (size_t i = 0; i < term.letters.size(); ++i)
       for (size_t k = term.letters.size(); --k > i;) {
         if (term.letters[k] != term.letters[i])
           continue;
-        Dims now = n.shape(term.value);
-        if (n.failed() || now[i] != now[k]) {
+        Sizes now = n.sizesOf(term.value).value_or(Sizes{});
+        if (n.failed() || !isSame(now[i], now[k])) {
           n.refuse("sizes of one letter differ");
           return term;
         }
@@ -127,10 +128,15 @@ private:
         term.letters.erase(k, 1);
       }
     for (size_t i = 0; i < letters.size(); ++i) {
-      int64_t &size = sizes.try_emplace(letters[i], 1).first->second;
-      if (size != dims[i] && size != 1 && dims[i] != 1)
+      Size &size = sizes.try_emplace(letters[i], Size{1, ""}).first->second;
+      if (isOne(dims[i]))
+        continue;
+      // Those that are not known must fit, which products check.
+      if (size.isKnown() && dims[i].isKnown() && !isOne(size) &&
+          size.number != dims[i].number)
         n.refuse("sizes of one letter differ");
-      size = std::max(size, dims[i]);
+      if (isOne(size) || dims[i].isKnown())
+        size = dims[i];
     }
     return term;
   }
@@ -164,31 +170,30 @@ private:
   Value grouped(const Term &term, const std::string &batch,
                 const std::string &rows, const std::string &columns) {
     Value value = ordered(term, batch + rows + columns);
-    Dims now = n.shape(value), full;
+    n.shape(value);
     if (n.failed())
       return kNone;
-    for (char c : batch)
-      full.push_back(now[full.size()] == 1 ? 1 : sizes.at(c));
-    for (char c : rows + columns)
-      full.push_back(sizes.at(c));
-    if (full != now)
-      value = n.op("Expand", {value}, {{"shape", full}});
-    Dims joined(full.begin(),
-                full.begin() + static_cast<int64_t>(batch.size()));
-    joined.push_back(product(rows));
-    joined.push_back(product(columns));
-    return n.reshape(value, joined);
+    Sizes now = *n.sizesOf(value), full;
+    bool isExpanded = false;
+    for (char c : batch + rows + columns) {
+      const Size &own = now[full.size()];
+      bool isKept = !isOne(own) || full.size() < batch.size();
+      isExpanded |= !isKept && !isOne(sizes.at(c));
+      full.push_back(isKept ? own : sizes.at(c));
+    }
+    if (isExpanded)
+      value = n.expandTo(value, full);
+    auto count = static_cast<int64_t>(batch.size()),
+         inner = count + static_cast<int64_t>(rows.size());
+    Sizes joined(full.begin(), full.begin() + count);
+    joined.push_back(productOf(full, count, inner));
+    joined.push_back(productOf(full, inner, static_cast<int64_t>(full.size())));
+    return n.reshapeTo(value, joined);
   }
 
-  int64_t product(const std::string &letters) const {
-    int64_t result = 1;
-    for (char c : letters)
-      result *= sizes.at(c);
-    return result;
-  }
-
-  int64_t sizeIn(const Term &term, char letter) {
-    return n.dim(term.value, term.letters.find(letter));
+  static bool isOne(const Size &size) { return size.number == 1; }
+  static bool isSame(const Size &a, const Size &b) {
+    return a.number == b.number && a.expression == b.expression;
   }
 
   /// The product of two terms, summed over what `later` does not have.
@@ -210,17 +215,18 @@ private:
       return {kNone, batch + rows + columns};
     Value value = n.op("MatMul", {grouped(a, batch, rows, inner),
                                   grouped(b, batch, inner, columns)});
-    Dims apart;
-    for (char c : batch)
-      apart.push_back(std::max(sizeIn(a, c), sizeIn(b, c)));
+    if (n.failed())
+      return {kNone, batch + rows + columns};
+    Sizes apart = *n.sizesOf(value);
+    apart.resize(batch.size());
     for (char c : rows + columns)
       apart.push_back(sizes.at(c));
-    return {n.reshape(value, apart), batch + rows + columns};
+    return {n.reshapeTo(value, apart), batch + rows + columns};
   }
 
   NodeContext &n;
   std::vector<Term> terms;
-  std::map<char, int64_t> sizes;
+  std::map<char, Size> sizes;
   std::string ellipsis;
 };
 

@@ -260,6 +260,28 @@ TEST(OnnxImporter, ResizesBytes) {
 }
 
 /// Exporters name all results. What nobody reads is no output of the graph.
+/// Models in f16 have scales, biases and statistics in f16, too.
+TEST(OnnxImporter, NormsTakeHalfPrecision) {
+  for (auto [opType, inputs] : {std::pair{"BatchNormalization", 5},
+                                {"LayerNormalization", 3},
+                                {"LayerNormalization", 2},
+                                {"InstanceNormalization", 3}}) {
+    SCOPED_TRACE(opType);
+    static constexpr std::string_view names[] = {"x", "a", "b", "c", "d"};
+    ModelProto model =
+        modelOf(nodeOf(opType, std::vector(names, names + inputs)));
+    bool isLast = std::string_view(opType) == "LayerNormalization";
+    model.graph.inputs = {port("x", DataType::f16, {2, 3, 4})};
+    for (int i = 1; i < inputs; ++i)
+      model.graph.inputs.push_back(
+          port(names[i], DataType::f16, {isLast ? 4 : 3}));
+    auto imported = importModel(model);
+    ASSERT_TRUE(imported) << str(imported.errors());
+    const Port &y = imported->outputs.at(0);
+    EXPECT_EQ(imported->graph.tensors.at(*y.id).dtype, graph::DType::f16);
+  }
+}
+
 TEST(OnnxImporter, LeavesOutResultsThatNobodyReads) {
   for (bool readsState : {false, true}) {
     ModelProto model = modelOf(nodeOf("GRU", {"x", "w", "r"}));

@@ -2,6 +2,7 @@
 //
 // The same elements in another shape, order or number.
 #include "compiler/import/onnx/Conversions.h"
+#include "compiler/import/onnx/PadSizes.h"
 
 #include <algorithm>
 #include <limits>
@@ -148,33 +149,47 @@ static void tile(NodeContext &n) {
 /// Blocks of channels become neighbours in space: N, C, H, W is read as N and
 /// the dims of `apart`, transposed, and joined.
 static void depthToSpace(NodeContext &n) {
-  Dims d = n.knownShape(n.in(0));
+  int rank = n.rank(n.in(0));
+  Sizes d = n.sizesOf(n.in(0)).value_or(Sizes{});
   int64_t b = n.integer("blocksize", 1);
   if (n.failed())
     return;
-  if (d.size() != 4 || b < 1 || d[1] % (b * b))
+  if (rank != 4 || b < 1 || b > (1 << 15) || !d[1].isKnown() ||
+      d[1].number % (b * b))
     return n.refuse("4 dims and channels in blocks are needed");
   bool columnsFirst = n.text("mode", "DCR") == "CRD";
-  int64_t c = d[1] / (b * b);
-  Dims apart = columnsFirst ? Dims{d[0], c, b, b, d[2], d[3]}
-                            : Dims{d[0], b, b, c, d[2], d[3]};
+  Size block{b, ""}, c{d[1].number / (b * b), ""};
+  Sizes apart = columnsFirst ? Sizes{d[0], c, block, block, d[2], d[3]}
+                             : Sizes{d[0], block, block, c, d[2], d[3]};
   Dims order = columnsFirst ? Dims{0, 1, 4, 2, 5, 3} : Dims{0, 3, 4, 1, 5, 2};
-  Value x = n.transpose(n.reshape(n.in(0), apart), order);
-  n.out(0, n.reshape(x, {d[0], c, d[2] * b, d[3] * b}));
+  Value x = n.transpose(n.reshapeTo(n.in(0), apart), order);
+  auto times = [&](const Size &size) {
+    return n.sizeOf(textOf(size) + " * " + std::to_string(b));
+  };
+  n.out(0, n.reshapeTo(x, {d[0], c, times(d[2]), times(d[3])}));
 }
 
 static void spaceToDepth(NodeContext &n) {
-  Dims d = n.knownShape(n.in(0));
+  int rank = n.rank(n.in(0));
+  Sizes d = n.sizesOf(n.in(0)).value_or(Sizes{});
   int64_t b = n.integer("blocksize", 1);
   if (n.failed())
     return;
-  if (d.size() != 4 || b < 1 || d[2] % b || d[3] % b)
+  auto isInBlocks = [&](const Size &size) {
+    return !size.isKnown() || size.number % b == 0;
+  };
+  if (rank != 4 || b < 1 || b > (1 << 15) || !d[1].isKnown() ||
+      !isInBlocks(d[2]) || !isInBlocks(d[3]))
     return n.refuse("4 dims and sizes in blocks are needed");
-  Value x = n.reshape(n.in(0), {d[0], d[1], d[2] / b, b, d[3] / b, b});
+  auto blocks = [&](const Size &size) {
+    return n.sizeOf(textOf(size) + " // " + std::to_string(b));
+  };
+  Size block{b, ""}, height = blocks(d[2]), width = blocks(d[3]);
+  Value x = n.reshapeTo(n.in(0), {d[0], d[1], height, block, width, block});
   bool columnsFirst = n.text("mode", "DCR") == "CRD";
   x = n.transpose(x, columnsFirst ? Dims{0, 1, 3, 5, 2, 4}
                                   : Dims{0, 3, 5, 1, 2, 4});
-  n.out(0, n.reshape(x, {d[0], d[1] * b * b, d[2] / b, d[3] / b}));
+  n.out(0, n.reshapeTo(x, {d[0], {d[1].number * b * b, ""}, height, width}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,36 +221,12 @@ static Dims splitSizes(NodeContext &n, int64_t size) {
   return sizes;
 }
 
-static void split(NodeContext &n) {
-  Dims dims = n.shape(n.in(0));
-  int64_t axis = n.axisOf(n.integer("axis", 0), static_cast<int>(dims.size()));
-  if (n.failed())
-    return;
-  Dims sizes = splitSizes(n, dims[axis]);
-  if (sizes.size() != n.numOutputs())
-    return n.refuse("as many sizes as results are needed");
-  int64_t begin = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    n.out(i, n.slice(n.in(0), axis, begin, begin + sizes[i]));
-    begin += sizes[i];
-  }
-}
-
 /// The same places without the number that stands for unknown ones: exporters
 /// write it for a begin that is left out.
 static Dims places(Dims numbers) {
   for (int64_t &number : numbers)
     number = std::max(number, graph::kUnknownDim + 1);
   return numbers;
-}
-
-static void slice1(NodeContext &n) {
-  graph::AttrMap attrs{
-      {"begins", places(n.integers("starts").value_or(Dims{}))},
-      {"ends", places(n.integers("ends").value_or(Dims{}))}};
-  if (std::optional<Dims> axes = n.integers("axes"))
-    attrs.emplace("axes", *axes);
-  n.out(0, n.op("Slice", {n.in(0)}, attrs));
 }
 
 /// Places that no dim has.
@@ -307,6 +298,52 @@ static std::optional<Sizes> placesOf(NodeContext &n, Value value,
   return sizes;
 }
 
+/// The sizes of parts that depend on those of inputs: operand 1, or equal ones
+/// of a dim, of which the last may be smaller. None: it is another form.
+static std::optional<Sizes> splitToSizes(NodeContext &n, const Size &size) {
+  size_t count = n.numOutputs();
+  if (n.in(1) != kNone && !n.known(n.in(1))) {
+    std::optional<Sizes> given = n.elementsAsSizes(n.in(1));
+    return given && given->size() == count ? given : std::nullopt;
+  }
+  if (n.in(1) != kNone || n.has("split") || size.isKnown() ||
+      size.expression.empty())
+    return std::nullopt;
+  std::string parts = std::to_string(count);
+  return Sizes(count, n.sizeOf("(" + size.expression + " + " +
+                               std::to_string(count - 1) + ") // " + parts));
+}
+
+static void split(NodeContext &n) {
+  Dims dims = n.shape(n.in(0));
+  int64_t axis = n.axisOf(n.integer("axis", 0), static_cast<int>(dims.size()));
+  if (n.failed())
+    return;
+  if (std::optional<Sizes> parts =
+          splitToSizes(n, (*n.sizesOf(n.in(0)))[axis])) {
+    Size begin{0, ""};
+    for (size_t i = 0; i < parts->size(); ++i) {
+      Size end = n.sizeOf(textOf(begin) + " + " + textOf((*parts)[i]));
+      // What is left is the last part.
+      if (i + 1 == parts->size() && n.in(1) == kNone)
+        end = {std::numeric_limits<int64_t>::max(), ""};
+      n.out(i, begin.isKnown() && end.isKnown()
+                   ? n.slice(n.in(0), axis, begin.number, end.number)
+                   : sliceDim(n, n.in(0), axis, begin, end));
+      begin = end;
+    }
+    return;
+  }
+  Dims sizes = splitSizes(n, dims[axis]);
+  if (sizes.size() != n.numOutputs())
+    return n.refuse("as many sizes as results are needed");
+  int64_t begin = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    n.out(i, n.slice(n.in(0), axis, begin, begin + sizes[i]));
+    begin += sizes[i];
+  }
+}
+
 /// Begins and ends that are sizes.
 static bool sliceToSizes(NodeContext &n, const std::optional<Dims> &given) {
   std::optional<Sizes> sizes = n.sizesOf(n.in(0));
@@ -335,6 +372,84 @@ static bool sliceToSizes(NodeContext &n, const std::optional<Dims> &given) {
   return true;
 }
 
+/// What Slice takes, with a number for each of the axes.
+struct Parts {
+  Dims begins, ends, axes, steps;
+};
+
+/// Entries of a dim whose size is an expression, by places that are computed
+/// when the code runs, where Slice does not know how many there are: all from
+/// the last to the first one, each or every few of them, or the last or the
+/// first alone.
+static std::optional<Value> gatheredPart(NodeContext &n, Value x, int64_t axis,
+                                         const Parts &parts, size_t i) {
+  int64_t begin = parts.begins[i], end = parts.ends[i], step = parts.steps[i];
+  const Size size = (*n.sizesOf(x))[axis];
+  if (size.isKnown())
+    return std::nullopt;
+  auto gathered = [&](Value places) {
+    return n.op("Gather", {x, places}, {{"axis", axis}}, n.type(x));
+  };
+  if (step == 1 &&
+      ((begin == 0 && end == 1) || (begin == -1 && end >= kBeyond)))
+    return gathered(n.integersConstant({begin}));
+  if (size.expression.empty() || step >= 0 || step < -kBeyond ||
+      end > -kBeyond || (begin != -1 && begin < kBeyond))
+    return std::nullopt;
+  auto integer = [&](int64_t number) {
+    return n.scalar(static_cast<double>(number), DType::s64);
+  };
+  Size count =
+      n.sizeOf("(" + size.expression + " + " + std::to_string(-step - 1) +
+               ") // " + std::to_string(-step));
+  Value places = n.indexAlong(n.expandTo(integer(0), {count}), 0);
+  Value back = n.op("Multiply", {places, integer(step)});
+  Value shape = n.op("Shape", {x}, {}, DType::s64);
+  Value dim = n.reshape(n.slice(shape, 0, axis, axis + 1), {});
+  Value last = n.op("Subtract", {dim, integer(1)});
+  return gathered(n.op("Add", {back, last}));
+}
+
+/// Slice by numbers; `parts` has axes and steps, or none of them.
+static void sliceBy(NodeContext &n, Parts parts) {
+  Value x = n.in(0);
+  int rank = n.rank(x);
+  if (parts.axes.empty()) {
+    parts.axes.resize(parts.begins.size());
+    std::iota(parts.axes.begin(), parts.axes.end(), 0);
+  }
+  if (parts.steps.empty())
+    parts.steps.assign(parts.begins.size(), 1);
+  if (n.failed())
+    return;
+  if (parts.ends.size() != parts.begins.size() ||
+      parts.axes.size() != parts.begins.size() ||
+      parts.steps.size() != parts.begins.size())
+    return n.refuse(
+        "a begin, an end and a step for each of the axes are needed");
+  Parts left;
+  for (size_t i = 0; i < parts.begins.size(); ++i) {
+    int64_t axis = n.axisOf(parts.axes[i], rank);
+    if (n.failed())
+      return;
+    if (std::optional<Value> part = gatheredPart(n, x, axis, parts, i)) {
+      x = *part;
+      continue;
+    }
+    left.begins.push_back(parts.begins[i]);
+    left.ends.push_back(parts.ends[i]);
+    left.axes.push_back(axis);
+    left.steps.push_back(parts.steps[i]);
+  }
+  if (!left.begins.empty() || parts.begins.empty())
+    x = n.op("Slice", {x},
+             {{"begins", places(left.begins)},
+              {"ends", places(left.ends)},
+              {"axes", left.axes},
+              {"steps", left.steps}});
+  n.out(0, x);
+}
+
 static void slice10(NodeContext &n) {
   graph::AttrMap attrs;
   if (n.in(3) != kNone)
@@ -355,9 +470,18 @@ static void slice10(NodeContext &n) {
   }
   if (!begins || !ends)
     return n.out(0, n.op("Slice", {n.in(0), n.in(1), n.in(2)}, attrs));
-  attrs.emplace("begins", places(*begins));
-  attrs.emplace("ends", places(*ends));
-  n.out(0, n.op("Slice", {n.in(0)}, attrs));
+  auto numbers = [&](const char *name) {
+    auto found = attrs.find(name);
+    return found == attrs.end() ? Dims{} : std::get<Dims>(found->second);
+  };
+  sliceBy(n, {*begins, *ends, numbers("axes"), numbers("steps")});
+}
+
+static void slice1(NodeContext &n) {
+  sliceBy(n, {n.integers("starts").value_or(Dims{}),
+              n.integers("ends").value_or(Dims{}),
+              n.integers("axes").value_or(Dims{}),
+              {}});
 }
 
 /// `pads` has all begins, then all ends, of the dims `axes` or of all.
@@ -397,6 +521,12 @@ static void pad11(NodeContext &n) {
   std::optional<Dims> axes;
   if (n.in(3) != kNone)
     axes = n.needed(3, "the operand axes");
+  if (!n.failed() && !n.known(n.in(1))) {
+    Dims all(n.rank(n.in(0)));
+    std::iota(all.begin(), all.end(), 0);
+    if (padToSizes(n, axes.value_or(all)))
+      return;
+  }
   padBy(n, n.needed(1, "the operand pads"), axes, {}, n.in(2));
 }
 

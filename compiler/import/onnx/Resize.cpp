@@ -79,6 +79,9 @@ static void interpolate(NodeContext &n, Resized to, graph::AttrMap attrs) {
 /// Upsample, and Resize before version 11: positions are divided by the factor.
 static void resize10(NodeContext &n) {
   Resized to;
+  if (n.in(1) != kNone && !n.elements(n.in(1)) &&
+      resizeByFactors(n, n.in(1), {"asymmetric", "floor"}))
+    return;
   to.scales = n.in(1) == kNone
                   ? n.numbers("scales").value_or(std::vector<float>{})
                   : neededFloats(n, 1);
@@ -265,7 +268,11 @@ static void resize11(NodeContext &n) {
   Dims dims = n.shape(n.in(0));
   // An operand of no elements is like one that is left out.
   bool hasSizes = n.in(3) != kNone && n.shape(n.in(3)) != Dims{0};
-  if (hasSizes && dependsOnSizes(n) && resizeToSizes(n))
+  Places places{coordinates, n.text("nearest_mode", "round_prefer_floor")};
+  if (hasSizes && dependsOnSizes(n) && resizeToSizes(n, n.in(3), places))
+    return;
+  if (!hasSizes && n.in(2) != kNone && !n.elements(n.in(2)) &&
+      resizeByFactors(n, n.in(2), places))
     return;
   if (hasSizes)
     given.sizes = neededSizes(n);

@@ -6,9 +6,18 @@
 
 namespace tenon::onnx {
 
-/// Resize to the sizes of operand 3, some of which depend on those of inputs.
-/// False, and nothing is done, for another form than nearest or linear of all
-/// dims.
-bool resizeToSizes(NodeContext &n);
+/// What coordinate_transformation_mode and nearest_mode say.
+struct Places {
+  std::string coordinates, nearest;
+};
+
+/// Resize to the elements of `sizes`, some of which depend on the sizes of
+/// inputs. False, and nothing is done, for forms that few models have: dims
+/// that are chosen by axes, and smaller images without gaps.
+bool resizeToSizes(NodeContext &n, Value sizes, const Places &places);
+
+/// The same by factors that depend on sizes, as quotients of them do: those
+/// that give whole numbers for all dims.
+bool resizeByFactors(NodeContext &n, Value factors, const Places &places);
 
 } // namespace tenon::onnx

@@ -4,6 +4,7 @@
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tenon::onnx {
 
@@ -12,8 +13,10 @@ using graph::SizeExpr;
 /// The numbers of the n-th name. Images are halved up to five times: four
 /// trials have multiples of 32, of which one has large ones, so that the
 /// smaller of a size and a limit is not taken for the size. The others are
-/// primes, large ones in one of them for windows that need that many. Four have
-/// small ones, since nothing else tells where tables of positions end early.
+/// primes, large ones in two of them for windows that need that many: one is a
+/// multiple of 64 and 1 more, one 1 less, so that rounded up, or down, to a
+/// multiple of a power of 2 they tell it from all others. Four have small ones,
+/// since nothing else tells where tables of positions end early.
 static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
   static constexpr int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29,
                                        31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
@@ -23,14 +26,16 @@ static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
                                     17, 23, 31, 29, 41, 37, 43};
   static constexpr int64_t fewer[] = {7,  5,  2,  3,  11, 13, 17,
                                       19, 31, 29, 41, 23, 43, 37};
-  static constexpr int64_t large[] = {1009, 953, 907, 1013, 859, 811,
-                                      1019, 769, 727, 691,  661, 619};
+  static constexpr int64_t above[] = {769, 641, 577,  1153, 1217, 449,
+                                      257, 193, 1409, 1601, 2113, 2689};
+  static constexpr int64_t below[] = {1087, 1151, 1279, 383,  1471, 1663,
+                                      191,  127,  2111, 2239, 2687, 2879};
   constexpr size_t count = std::size(primes);
   return {32 * primes[(n + 1) % count],     32 * primes[(3 * n + 2) % count],
           64 * primes[(7 * n + 3) % count], primes[(n + 2) % count],
           others[n % std::size(others)],    32 * (1021 + 2 * primes[n % count]),
-          large[n % std::size(large)],      few[n % std::size(few)],
-          fewer[n % std::size(fewer)]};
+          above[n % std::size(above)],      below[n % std::size(below)],
+          few[n % std::size(few)],          fewer[n % std::size(fewer)]};
 }
 
 const std::array<int64_t, SizeTrials::kCount> &
@@ -219,7 +224,11 @@ SizeTrials::expressionOf(const Numbers &given) const {
               return text;
       }
   // Two numbers have too many of these.
-  return tells < 3 ? std::nullopt : productOfPositions(numbers);
+  if (tells < 3)
+    return std::nullopt;
+  if (auto text = productOfPositions(numbers))
+    return text;
+  return multipleOf(numbers);
 }
 
 /// A name, or the sum of two, and a summand. These come first: what is a part
@@ -241,6 +250,62 @@ std::optional<std::string> SizeTrials::simple(const Search &search) const {
         return text;
     }
   return std::nullopt;
+}
+
+/// What (base + more) // window * window + summand is for some window: images,
+/// and what is left of them, are padded to the next multiple of one.
+std::optional<std::string>
+SizeTrials::multipleOf(const Numbers &numbers) const {
+  int64_t common = 0;
+  size_t tells = 0;
+  std::optional<int64_t> first;
+  for (const auto &number : numbers)
+    if (number) {
+      first = first.value_or(*number);
+      common = std::gcd(common, *number - *first);
+      ++tells;
+    }
+  // Few numbers are multiples of anything, and larger windows are none.
+  constexpr int64_t kMost = 1024;
+  if (tells < 4 || common == 0)
+    return std::nullopt;
+  std::vector<Positions> bases = positions;
+  for (const Name &name : names)
+    bases.push_back({name.text, 0, 1, name.text, known(name.numbers)});
+  for (int64_t window = std::min(common, kMost); window > 1; --window)
+    for (const Positions &base : bases)
+      for (int64_t more = window; common % window == 0 && more-- > 0;)
+        if (auto summand =
+                aboveMultiples(numbers, base.numbers, more, window)) {
+          std::string text = "(" + base.text + " + " + std::to_string(more) +
+                             ") // " + std::to_string(window) + " * " +
+                             std::to_string(window);
+          if (*summand)
+            text += (*summand > 0 ? " + " : " - ") +
+                    std::to_string(std::abs(*summand));
+          return text;
+        }
+  return std::nullopt;
+}
+
+/// What `numbers` are all above (base + more) // window * window, if it is no
+/// more than a few windows.
+std::optional<int64_t> SizeTrials::aboveMultiples(const Numbers &numbers,
+                                                  const Numbers &base,
+                                                  int64_t more,
+                                                  int64_t window) {
+  std::optional<int64_t> summand;
+  for (size_t k = 0; k < kCount; ++k) {
+    if (!numbers[k])
+      continue;
+    if (!base[k] || *base[k] < 0)
+      return std::nullopt;
+    int64_t left = *numbers[k] - (*base[k] + more) / window * window;
+    if (summand.value_or(left) != left || std::abs(left) > 8 * window)
+      return std::nullopt;
+    summand = left;
+  }
+  return summand;
 }
 
 /// What `base`, a factor of it, leaves of `numbers`; nothing if it is none.
@@ -270,7 +335,7 @@ std::span<const SizeTrials::Name> SizeTrials::namesOfProducts() const {
 std::vector<SizeTrials::Positions> SizeTrials::factors() const {
   std::vector<Positions> all = positions;
   for (const Name &name : namesOfProducts())
-    for (int64_t divisor : {2, 4, 8, 16, 32})
+    for (int64_t divisor : {2, 4, 8, 16, 32, 64})
       for (bool roundsUp : {false, true}) {
         std::string divided = " // " + std::to_string(divisor);
         Positions part{name.text, 0, divisor, name.text + divided, {}};

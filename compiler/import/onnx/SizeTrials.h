@@ -25,9 +25,9 @@ namespace tenon::onnx {
 /// Not thread-safe.
 class SizeTrials {
 public:
-  static constexpr size_t kCount = 9;
+  static constexpr size_t kCount = 10;
   /// Those whose sizes have no common divisor.
-  static constexpr std::array<size_t, 5> kPrimes{3, 4, 6, 7, 8};
+  static constexpr std::array<size_t, 6> kPrimes{3, 4, 6, 7, 8, 9};
   /// A size in each trial; absent where the trial does not get that far.
   using Numbers = std::array<std::optional<int64_t>, kCount>;
 
@@ -67,6 +67,10 @@ private:
   std::span<const Name> namesOfProducts() const;
   std::vector<Positions> factors() const;
   std::optional<std::string> productOfPositions(const Numbers &numbers) const;
+  std::optional<std::string> multipleOf(const Numbers &numbers) const;
+  static std::optional<int64_t> aboveMultiples(const Numbers &numbers,
+                                               const Numbers &base,
+                                               int64_t more, int64_t window);
 
   std::vector<Name> names;
   std::vector<Positions> positions;

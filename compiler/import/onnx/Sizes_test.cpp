@@ -4,6 +4,7 @@
 // expressions of names.
 #include "compiler/import/onnx/SizeTrials.h"
 #include "compiler/import/onnx/TestModels.h"
+#include "dialects/graph/SizeExpr.h"
 
 using namespace tenon;
 using namespace tenon::onnx;
@@ -22,7 +23,9 @@ TEST(SizeTrials, FindsWhatNumbersAreMadeOf) {
         "768 * batch * tokens", "height // 2", "(height + 1) // 2",
         "(batch + tokens)", "height // 32", "batch * height * width", "7",
         "tokens - 1", "height * width // 4", "21 * height * width // 1024",
-        "batch * ((height + 31) // 32) * (width // 4) * 3"}) {
+        "batch * ((height + 31) // 32) * (width // 4) * 3",
+        "(width + 6) // 7 * 7", "(tokens + 191) // 192 * 192",
+        "(tokens + 3) // 16 * 16 + 28"}) {
     auto numbers = trials.numbersOf(text);
     ASSERT_TRUE(numbers) << text;
     auto found = trials.expressionOf(*numbers);
@@ -77,6 +80,32 @@ TEST(SizeTrials, ShortTables) {
   }
 }
 
+/// What is found is right for all sizes, not only for those that are tried.
+TEST(SizeTrials, TellsMultiplesOfPowersOf2) {
+  SizeTrials trials;
+  for (const char *name : {"batch", "tokens", "height", "width"})
+    ASSERT_TRUE(trials.numbersOf(name));
+  for (std::string name : {"batch", "tokens", "height", "width"})
+    for (int64_t window : {2, 4, 8, 16, 32, 64}) {
+      std::string by = std::to_string(window);
+      for (const std::string &part :
+           {name + " // " + by,
+            "(" + name + " + " + std::to_string(window - 1) + ") // " + by})
+        for (const std::string &text : {part, part + " * " + by}) {
+          auto found = trials.expressionOf(*trials.numbersOf(text));
+          ASSERT_TRUE(found) << text;
+          auto expected = graph::SizeExpr::parse(text),
+               expression = graph::SizeExpr::parse(*found);
+          ASSERT_TRUE(expected && expression) << *found;
+          for (int64_t size = 1; size <= 200; ++size) {
+            auto sizeOf = [&](std::string_view) { return std::optional(size); };
+            ASSERT_EQ(expression->evaluate(sizeOf), expected->evaluate(sizeOf))
+                << text << ": " << *found << " of " << size;
+          }
+        }
+    }
+}
+
 /// What windows round down several times is known by how it came about.
 TEST(SizeTrials, PositionsOfWindows) {
   SizeTrials trials;
@@ -91,6 +120,11 @@ TEST(SizeTrials, PositionsOfWindows) {
   found = trials.expressionOf(tokens);
   ASSERT_TRUE(found);
   EXPECT_EQ(trials.numbersOf(*found), tokens) << *found;
+  // The next multiple of a window.
+  auto padded = *trials.numbersOf(std::string("(") + twice + " + 6) // 7 * 7");
+  found = trials.expressionOf(padded);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(trials.numbersOf(*found), padded) << *found;
 }
 
 ValueInfoProto named(std::string_view name, DataType type,

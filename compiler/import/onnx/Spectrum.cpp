@@ -160,17 +160,64 @@ static void dft(NodeContext &n) {
                         n.integer("onesided", 0) != 0}));
 }
 
+/// Frames of real signals N, samples whose number is not known: a convolution
+/// finds how many there are. Its channels are real, then imaginary parts.
+static Value framesOf(NodeContext &n, Value x, int64_t step, Value window,
+                      const Transform &transform) {
+  x = n.unsqueeze(x, {1});
+  DType type = n.type(x);
+  Value cosines = transform.matrix(n, std::cos, type);
+  Value sines = transform.matrix(n, std::sin, type);
+  Value both =
+      n.op("Concat", {cosines, n.op("Multiply", {sines, n.like(x, -1)})},
+           {{"axis", int64_t{1}}});
+  if (window != kNone)
+    both = n.op("Multiply", {both, n.unsqueeze(window, {1})});
+  Value weights = n.unsqueeze(n.transpose(both, {1, 0}), {1});
+  Value parts = n.op("Convolution", {x, weights},
+                     {{"strides", Dims{step}},
+                      {"pads_begin", Dims{0}},
+                      {"pads_end", Dims{0}},
+                      {"dilations", Dims{1}},
+                      {"data_format", "NCX"},
+                      {"weights_format", "OIX"}});
+  if (n.failed())
+    return kNone;
+  Sizes sizes = *n.sizesOf(parts);
+  Value apart = n.reshapeTo(
+      parts, {sizes[0], {2, ""}, {transform.frequencies(), ""}, sizes[2]});
+  return n.transpose(apart, {0, 3, 2, 1});
+}
+
 /// Operands are a signal N, samples, 1 or 2, the step from frame to frame, a
 /// window and the length of frames; of the last two one may be left out.
 static void stft(NodeContext &n) {
   Value x = n.in(0), window = n.in(2);
-  Dims dims = n.knownShape(x);
+  Dims dims = n.shape(x);
   auto step =
       static_cast<int64_t>(n.neededNumber(1, "the operand frame_step", 1));
   Dims samples = window == kNone ? Dims{0} : n.knownShape(window);
   auto length = static_cast<int64_t>(
       n.neededNumber(3, "the operand frame_length",
                      samples.empty() ? 0.0 : static_cast<double>(samples[0])));
+  if (n.failed())
+    return;
+  // Exporters leave out the dim of 1 of real signals, too.
+  bool isReal = dims.size() == 2 || (dims.size() == 3 && dims[2] == 1);
+  if (isReal && std::ranges::count(dims, graph::kUnknownDim) && step >= 1 &&
+      length >= 1 && length <= kMaxLength) {
+    Sizes sizes = *n.sizesOf(x);
+    sizes.resize(2);
+    if (dims.size() == 3)
+      x = n.reshapeTo(x, sizes);
+    return n.out(0, framesOf(n, x, step, window,
+                             {length, false, n.integer("onesided", 1) != 0}));
+  }
+  if (dims.size() == 2) {
+    x = n.unsqueeze(x, {2});
+    dims.push_back(1);
+  }
+  dims = n.knownShape(x);
   if (n.failed())
     return;
   if (dims.size() != 3 || step < 1 || length < 1 || length > dims[1] ||
