@@ -42,9 +42,17 @@ private:
   std::vector<std::shared_ptr<const void>> owners;
 };
 
+/// An output of which the first `count` entries along `axis` count; that is a
+/// scalar output.
+struct CountedOutput {
+  uint64_t id, count;
+  int axis;
+};
+
 struct Model {
   graph::Graph graph;
   Constants constants;
+  std::vector<CountedOutput> counted;
   /// Inputs of a model of ONNX that no operation reads, by name: they are not
   /// in the graph, and what is given for them is ignored.
   std::vector<std::string> unread;

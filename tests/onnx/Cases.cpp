@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/onnx/Cases.h"
 
+#include "dialects/graph/reference/Entries.h"
 #include "dialects/graph/reference/Evaluator.h"
 
 #include <algorithm>
@@ -149,26 +150,6 @@ std::string compare(const Tensor &result, const Tensor &expected,
   return "";
 }
 
-/// The first `count` entries of `tensor` along dim `axis`.
-Tensor firstEntries(const Tensor &tensor, int axis, int64_t count) {
-  graph::Dims shape = tensor.shape;
-  int64_t inner = 1;
-  for (size_t i = axis + 1; i < shape.size(); ++i)
-    inner *= shape[i];
-  int64_t size = shape[axis];
-  shape[axis] = count;
-  Tensor result = reference::zeros(tensor.dtype, shape);
-  for (int64_t i = 0; i < result.numElements(); ++i) {
-    int64_t outer = i / (inner * count), rest = i % (inner * count);
-    int64_t from = outer * size * inner + rest;
-    if (result.isS64())
-      result.integers[i] = tensor.integers[from];
-    else
-      result.data[i] = tensor.data[from];
-  }
-  return result;
-}
-
 } // namespace
 
 std::string compareAll(const OnnxCase &test, const onnx::Imported &imported,
@@ -184,8 +165,8 @@ std::string compareAll(const OnnxCase &test, const onnx::Imported &imported,
       reference::setDType(*expected, graph::DType::f64);
     Tensor result = results.at(*port.id);
     if (port.count)
-      result =
-          firstEntries(result, port.axis, results.at(*port.count).integers[0]);
+      result = reference::firstEntries(result, port.axis,
+                                       results.at(*port.count).integers[0]);
     if (std::string why = compare(result, *expected, test.accuracy);
         !why.empty())
       return "output " + port.name + ": " + why;

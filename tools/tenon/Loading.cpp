@@ -48,6 +48,7 @@ Expected<LoadedModel> loadModel(const ModelArgs &args,
   model.graph = std::move(read->graph);
   model.constants = std::move(read->constants);
   model.unread = std::move(read->unread);
+  model.counted = std::move(read->counted);
   printRemarks(model.graph);
   return model;
 }

@@ -24,6 +24,7 @@ struct LoadedModel {
   /// Values of its constants, if it has them.
   Constants constants;
   std::vector<std::string> unread; // as Model has them
+  std::vector<CountedOutput> counted;
   /// What it was read from, when it is compiled already.
   std::optional<AotFile> file;
 };

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/driver/Versions.h"
 #include "compiler/report/Stats.h"
+#include "dialects/graph/reference/Entries.h"
 #include "dialects/support/Text.h"
 #include "dialects/support/WriteFile.h"
 #include "runtime/tenon_model.h"
@@ -59,6 +60,7 @@ private:
   void compareExpected(const Graph &graph, const TensorMap &results);
   void checkResults(const Graph &graph, TensorMap values,
                     const TensorMap &results);
+  TensorMap withoutTails(TensorMap results) const;
   void report(std::vector<Error> found) { code = std::max(code, fail(found)); }
 
   const RunArgs &args;
@@ -350,6 +352,19 @@ void RunCommand::checkResults(const Graph &graph, TensorMap values,
   std::printf("\n");
 }
 
+/// `results` as a user means them: what has as many entries as the data says
+/// with these alone.
+TensorMap RunCommand::withoutTails(TensorMap results) const {
+  for (const CountedOutput &output : model.counted) {
+    Tensor &tensor = results.at(output.id);
+    int64_t most = tensor.shape.at(static_cast<size_t>(output.axis));
+    tensor = reference::firstEntries(
+        tensor, output.axis,
+        std::clamp<int64_t>(results.at(output.count).integers.at(0), 0, most));
+  }
+  return results;
+}
+
 void RunCommand::runOnce(const Prepared &prepared) {
   const Graph &graph = prepared.runGraph;
   if (auto unknown = unknownInputs(graph); !unknown.empty())
@@ -378,7 +393,8 @@ void RunCommand::runOnce(const Prepared &prepared) {
   auto results = executeOnce(*compiled, executor, *buffers);
   if (!results)
     return report(results.errors());
-  for (const auto &[id, tensor] : *results)
+  TensorMap shown = withoutTails(*results);
+  for (const auto &[id, tensor] : shown)
     printTensor(graph, id, tensor);
   printVersion(graph);
   std::vector<double> times = measure(
@@ -397,8 +413,8 @@ void RunCommand::runOnce(const Prepared &prepared) {
                 countText(static_cast<int64_t>(times.size()), "run").c_str(),
                 countText(args.exec.threads, "thread").c_str(),
                 args.exec.pool ? " of the caller's pool" : "");
-  writeOutputs(graph, *results);
-  compareExpected(graph, *results);
+  writeOutputs(graph, shown);
+  compareExpected(graph, shown);
   checkResults(graph, std::move(*values), *results);
 }
 

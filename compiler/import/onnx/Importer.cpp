@@ -235,6 +235,10 @@ private:
     builder.setName(named.value, port.name);
     outputs.push_back(named.value);
     if (named.count != kNone) {
+      // Several outputs may have as many entries, each has a count.
+      if (std::ranges::count(outputs, named.count))
+        named.count =
+            builder.add("Reorder", {named.count}, {}, {DType::s64}).front();
       builder.setName(named.count, port.name + ".count");
       port.count = named.count;
       port.axis = named.axis;

@@ -39,8 +39,9 @@ struct Port {
   std::string name;
   /// Its tensor; none: an input that nothing reads.
   std::optional<uint64_t> id;
-  /// An output with as many entries as the data says: the first `*count`
-  /// entries of this scalar tensor, along dim `axis`, are it, and the others 0.
+  /// An output with as many entries as the data says: the first ones along dim
+  /// `axis` are it, as many as the scalar tensor `*count` says, and those
+  /// behind do not count.
   std::optional<uint64_t> count = {};
   int axis = 0;
 };

@@ -225,6 +225,9 @@ Expected<Model> loadModel(const std::string &path, const ImportOptions &given,
     if (!input.id)
       model.unread.push_back(input.name);
   model.hasDoubles = imported->hasDoubles;
+  for (const Port &output : imported->outputs)
+    if (output.count)
+      model.counted.push_back({*output.id, *output.count, output.axis});
   model.graph = std::move(imported->graph);
   return model;
 }

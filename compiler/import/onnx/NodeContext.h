@@ -34,6 +34,8 @@ public:
   size_t numOutputs() const { return node.outputs.size(); }
   /// Operand `i`, or kNone.
   Value in(size_t i) const;
+  /// Takes `value` in place of operand `i`.
+  void setIn(size_t i, Value value) { operands.at(i) = value; }
   /// Whether result `i` has a name, so that somebody may read it.
   bool wants(size_t i) const;
   /// Sets result `i`. With `count`, it has an entry for as many of its entries

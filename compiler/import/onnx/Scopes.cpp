@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/onnx/Scopes.h"
 
+#include "compiler/import/onnx/Counted.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -71,15 +73,6 @@ Named Scopes::named(std::string_view name) {
   if (found->isLost)
     builder.abandon();
   return *found;
-}
-
-Value Scopes::valueOf(std::string_view name) {
-  Named found = named(name);
-  if (found.count != kNone)
-    builder.fail(ErrorCode::UnsupportedForm,
-                 "\"" + std::string(name) +
-                     "\" has as many entries as the data says");
-  return found.value;
 }
 
 void Scopes::addWeights(const GraphProto &graph) {
@@ -156,14 +149,22 @@ void Scopes::convertOperator(const NodeProto &node, int64_t opset) {
   if (!conversion)
     return builder.fail(ErrorCode::UnsupportedOp,
                         "this operator is not converted");
+  std::vector<Named> given;
   Values operands;
-  for (std::string_view name : node.inputs)
-    operands.push_back(name.empty() ? kNone : valueOf(name));
+  for (std::string_view name : node.inputs) {
+    given.push_back(name.empty() ? Named{} : named(name));
+    operands.push_back(given.back().value);
+  }
   if (builder.failed())
     return;
   NodeContext context(builder, *this, node, *conversion, opset,
                       std::move(operands));
-  conversion->convert(context);
+  bool isCounted = std::ranges::any_of(
+      given, [](const Named &each) { return each.count != kNone; });
+  if (isCounted)
+    convertCounted(context, given, node.inputs);
+  else
+    conversion->convert(context);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty())
       continue;

@@ -52,7 +52,6 @@ private:
   void enter(const NodeProto &node, int64_t opset);
   void convertOperator(const NodeProto &node, int64_t opset);
   void note(const NodeProto &node, ConvertedNode about);
-  Value valueOf(std::string_view name);
   void callFunction(const NodeProto &node, const FunctionProto &function);
   const NodeProto *withAttributesOfCaller(const NodeProto &node);
 
