@@ -60,13 +60,15 @@ static Value withinLengths(NodeContext &n, Value mask, Value keys) {
 /// the number of keys of each sample, and then perhaps the first one.
 static void addKeyMask(NodeContext &n, Value mask, float hidden, Value keys,
                        AttentionForm &form) {
-  if (mask == kNone)
+  if (mask == kNone || n.failed())
     return;
   Dims dims = n.shape(mask);
   DType type = n.type(keys);
   Value seen;
   if (dims.size() == 1) {
     seen = withinLengths(n, mask, keys);
+    if (n.failed())
+      return;
     dims = {dims[0], 0};
   } else {
     seen = n.cast(mask, NodeContext::kBool);
