@@ -329,6 +329,17 @@ static bool isEmpty(const int64_t *dims, int32_t rank) {
   return false;
 }
 
+/// Whether `input` is a constant that is among the weights in packed form only:
+/// no code reads it otherwise.
+static bool isPackedOnly(const tenon_model &model, int64_t input) {
+  const tenon_model_info &info =
+      model.general ? *model.general->info : *model.info;
+  for (int64_t i = 0; i < info.num_weights; ++i)
+    if (info.weights[i].input == input)
+      return info.weights[i].offset < 0;
+  return false;
+}
+
 /// The addresses in the order of the entry's buffers; false if one cannot be.
 /// `dims` are the entry's.
 static bool orderBuffers(const tenon_model &model,
@@ -345,10 +356,7 @@ static bool orderBuffers(const tenon_model &model,
     void *address = tensors ? tensors[arg.index] : nullptr;
     if (!address && t.constant)
       address = const_cast<void *>(tenon_model_weight_of(&model, arg.index));
-    // Code that takes packed constants reads no others but those that are
-    // there.
-    bool unread = t.constant && model.packed;
-    if (!address && !unread && !isEmpty(dims, t.rank))
+    if (!address && !isPackedOnly(model, arg.index) && !isEmpty(dims, t.rank))
       return false;
     int64_t bits = elementBits(t.dtype);
     if (bits > 8 && uintptr_t(address) % uintptr_t(bits / 8))

@@ -413,5 +413,20 @@ TEST(Versions, PackedConstantsAreNotFolded) {
   tenon_folded_release(folded);
 }
 
+/// Packed code may read another constant as it is, which must be there.
+TEST(Versions, PackedCodeRefusesConstantsThatNobodyGives) {
+  HandMade model(good, TENON_F32);
+  const int64_t offset = 0, *packed = &offset;
+  model.tensor.constant = 1;
+  model.info.packed = &packed;
+  tenon_model_destroy(model.model);
+  ASSERT_EQ(tenon_model_create(&model.info, nullptr, &model.model),
+            TENON_RT_OK);
+  ExecPtr exec = makeExec(singleOptions());
+  EXPECT_EQ(model.run(exec.get(), nullptr), TENON_RT_INVALID_ARGUMENT);
+  float x = 0;
+  EXPECT_EQ(model.run(exec.get(), &x), TENON_RT_OK);
+}
+
 } // namespace
 } // namespace tenon::rt::test

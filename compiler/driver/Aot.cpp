@@ -151,10 +151,10 @@ static Constants viewsOf(const std::map<uint64_t, std::string> &values) {
 }
 
 Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
-                                const AotRequest &asked) {
-  AotRequest request = asked;
+                                AotRequest request) {
+  bool isAuto = request.options.denormals == kAutoDenormals;
   request.options =
-      decideDenormals(asked.options, *graph, viewsOf(asked.constants));
+      decideDenormals(request.options, *graph, viewsOf(request.constants));
   llvm::Triple triple(llvm::Triple::normalize(
       request.triple.empty() ? codegen::TargetSpec::host().triple
                              : request.triple));
@@ -204,8 +204,7 @@ Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
   files.remarks = versions.remarks;
   if (!unpacked->empty())
     files.remarks.push_back(*unpacked);
-  if (request.options.denormals == kFlushDenormals &&
-      asked.options.denormals == kAutoDenormals)
+  if (isAuto && request.options.denormals == kFlushDenormals)
     files.remarks.push_back(kFlushedRemark);
   const std::vector<char> &weights = about.model.weights.data;
   if (!request.embedWeights)

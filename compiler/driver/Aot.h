@@ -51,7 +51,7 @@ struct AotFiles {
 /// Compiled::compile and codegen::linkObjects; BadOption, UnsupportedTarget,
 /// UnknownShape.
 Expected<AotFiles> compileAhead(const graph::PreparedGraph &graph,
-                                const AotRequest &request);
+                                AotRequest request);
 
 /// A compiled file that was found to be as it was written.
 struct AotFile {

@@ -195,12 +195,14 @@ std::string obstacle(const AotRequest &request,
   return "";
 }
 
-/// The constants that `isRead`, then what is packed of them.
+/// What is `packed` of the constants, then those that `isRead` as they are.
 codegen::WeightsInfo collect(const AotRequest &request,
                              const graph::Graph &graph,
+                             std::vector<char> packed,
                              const std::set<size_t> &isRead) {
   codegen::WeightsInfo weights;
   weights.embed = request.embedWeights;
+  weights.data = std::move(packed);
   for (size_t i = 0; i < graph.inputPorts.size(); ++i) {
     auto values = request.constants.find(graph.inputPorts[i]);
     if (values == request.constants.end())
@@ -240,7 +242,7 @@ Expected<std::string> addConstants(const AotRequest &request,
   if (!why.empty() && request.packing == Packing::compile)
     return fail(ErrorCode::BadOption, "constants cannot be packed: " + why);
   if (!wanted || !why.empty()) {
-    about.model.weights = collect(request, graph, all);
+    about.model.weights = collect(request, graph, {}, all);
     return why.empty() ? why
                        : "constants are packed when the file is loaded: " + why;
   }
@@ -263,19 +265,8 @@ Expected<std::string> addConstants(const AotRequest &request,
       model.packed.push_back(std::move(*offsets));
     }
   }
-  codegen::WeightsInfo weights = collect(request, graph, isRead);
-  weights.data.resize(llvm::alignTo(weights.data.size(), 64));
-  auto base = static_cast<int64_t>(weights.data.size());
-  weights.data.insert(weights.data.end(), packed.bytes.begin(),
-                      packed.bytes.end());
-  about.model.weights = std::move(weights);
-  for (codegen::ModelInfo &version : about.versions)
-    for (std::vector<int64_t> &offsets : version.packed)
-      for (int64_t &offset : offsets)
-        offset += base;
-  for (std::vector<int64_t> &offsets : about.model.packed)
-    for (int64_t &offset : offsets)
-      offset += base;
+  about.model.weights =
+      collect(request, graph, std::move(packed.bytes), isRead);
   return std::string();
 }
 

@@ -263,7 +263,7 @@ int CompileCommand::run() {
   request.packing = kPackings.at(args.packing);
   auto files = [&] {
     BusyCompiling busy(args.model.path);
-    return compileAhead(graph, request);
+    return compileAhead(graph, std::move(request));
   }();
   if (!files)
     return fail(files.errors());
