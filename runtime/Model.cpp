@@ -173,7 +173,7 @@ static tenon_rt_status initVersions(tenon_model &model,
   model.versions = static_cast<tenon_model **>(tenon_rt_alloc(nullptr, bytes));
   if (!model.versions)
     return TENON_RT_OUT_OF_MEMORY;
-  memset(model.versions, 0, size_t(bytes));
+  memset(static_cast<void *>(model.versions), 0, size_t(bytes));
   for (int64_t i = 0; i < count; ++i) {
     tenon_model *version = newModel(model.info->versions[i]);
     if (!version)
@@ -219,7 +219,7 @@ void tenon_model_destroy(tenon_model *model) {
     return;
   for (int64_t i = 0; model->versions && i < model->info->num_versions; ++i)
     tenon_model_destroy(model->versions[i]);
-  tenon_rt_free(nullptr, model->versions);
+  tenon_rt_free(nullptr, static_cast<void *>(model->versions));
   tenon_rt_free(nullptr, model->main.dims);
   tenon_rt_free(nullptr, model->fold.dims);
   if (model->mapped)
