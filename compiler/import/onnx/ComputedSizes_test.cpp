@@ -40,6 +40,32 @@ Tensor computed(Imported imported, const Given &given) {
   return results.empty() ? Tensor{} : results[0];
 }
 
+/// Expects that the model computes the same in output y, read for any sizes
+/// and for these.
+void expectSameFor(
+    const ModelProto &model,
+    const std::vector<std::map<std::string, graph::Dims, std::less<>>> &sizes,
+    double scale = 1) {
+  auto open = importModel(model);
+  ASSERT_TRUE(open) << str(open.errors());
+  for (const auto &shapes : sizes) {
+    ImportOptions options;
+    options.shapes = shapes;
+    auto closed = importModel(model, options);
+    ASSERT_TRUE(closed) << str(closed.errors());
+    Given given;
+    for (const auto &[name, shape] : shapes) {
+      Tensor &numbers = given[name] = ramp(shape);
+      for (double &number : numbers.data)
+        number *= scale;
+    }
+    Tensor expected = computed(*closed, given), y = computed(*open, given);
+    ASSERT_EQ(y.shape, expected.shape);
+    for (int64_t i = 0; i < y.numElements(); ++i)
+      EXPECT_NEAR(y.at(i), expected.at(i), 1e-5) << i;
+  }
+}
+
 /// Inputs x and like of the sizes `x` and `like`; output y.
 void expectSame(const std::vector<NodeProto> &nodes,
                 const std::vector<std::pair<graph::Dims, graph::Dims>> &sizes,
@@ -48,23 +74,14 @@ void expectSame(const std::vector<NodeProto> &nodes,
                                     others[] = {"e", "f", "g", "h"};
   Names dims(names, names + sizes[0].first.size()),
       likeDims(others, others + sizes[0].second.size());
-  ModelProto model = modelOf(
-      nodes,
-      {named("x", DataType::f32, dims), named("like", DataType::f32, likeDims)},
-      {"y"}, weights);
-  auto open = importModel(model);
-  ASSERT_TRUE(open) << str(open.errors());
-  for (const auto &[x, like] : sizes) {
-    ImportOptions options;
-    options.shapes = {{"x", x}, {"like", like}};
-    auto closed = importModel(model, options);
-    ASSERT_TRUE(closed) << str(closed.errors());
-    Given given{{"x", ramp(x)}, {"like", ramp(like)}};
-    Tensor expected = computed(*closed, given), y = computed(*open, given);
-    ASSERT_EQ(y.shape, expected.shape);
-    for (int64_t i = 0; i < y.numElements(); ++i)
-      EXPECT_NEAR(y.at(i), expected.at(i), 1e-5) << i;
-  }
+  std::vector<std::map<std::string, graph::Dims, std::less<>>> shapes;
+  for (const auto &[x, like] : sizes)
+    shapes.push_back({{"x", x}, {"like", like}});
+  expectSameFor(modelOf(nodes,
+                        {named("x", DataType::f32, dims),
+                         named("like", DataType::f32, likeDims)},
+                        {"y"}, weights),
+                shapes);
 }
 
 /// b, the size of dim 1 of x, and f, that of like, as s64 of rank 1.
@@ -375,6 +392,72 @@ TEST(ComputedSizes, SumsOfProducts) {
     ASSERT_EQ(y.shape, expected.shape);
     for (int64_t i = 0; i < y.numElements(); ++i)
       EXPECT_NEAR(y.at(i), expected.at(i), 1e-3) << i;
+  }
+}
+
+/// Samples of images, batch and all sizes open, from within and outside.
+TEST(ComputedSizes, SamplesOfImages) {
+  for (std::string_view mode : {"nearest", "linear", "cubic"})
+    for (std::string_view padding : {"zeros", "border", "reflection"})
+      for (int64_t corners : {0, 1}) {
+        SCOPED_TRACE(std::string(mode) + " " + std::string(padding));
+        ValueInfoProto grid =
+            named("grid", DataType::f32, {"n", "oh", "ow", "two"});
+        (*grid.shape)[3].value = 2;
+        ModelProto model =
+            modelOf({node("GridSample", {"x", "grid"}, {"y"},
+                          {text("mode", mode), text("padding_mode", padding),
+                           attr("align_corners", corners)})},
+                    {named("x", DataType::f32, {"n", "c", "h", "w"}), grid},
+                    {"y"}, {}, 20);
+        expectSameFor(model,
+                      {{{"x", {2, 3, 4, 5}}, {"grid", {2, 3, 2, 2}}},
+                       {{"x", {1, 1, 1, 7}}, {"grid", {1, 4, 5, 2}}}},
+                      0.11);
+      }
+}
+
+/// The same of volumes, and places of another
+/// batch, which are refused.
+TEST(ComputedSizes, SamplesOfVolumes) {
+  ValueInfoProto grid =
+      named("grid", DataType::f32, {"n", "od", "oh", "ow", "three"});
+  (*grid.shape)[4].value = 3;
+  ModelProto model =
+      modelOf({node("GridSample", {"x", "grid"}, {"y"})},
+              {named("x", DataType::f32, {"n", "c", "d", "h", "w"}), grid},
+              {"y"}, {}, 20);
+  expectSameFor(model, {{{"x", {2, 3, 2, 4, 5}}, {"grid", {2, 3, 2, 2, 3}}}},
+                0.11);
+  (*model.graph.inputs[0].shape)[0].value = 2;
+  (*model.graph.inputs[1].shape)[0].value = 3;
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
+}
+
+/// The places of all elements of images of the size of x.
+TEST(ComputedSizes, PlacesOfImages) {
+  for (int64_t corners : {0, 1}) {
+    ValueInfoProto theta = named("theta", DataType::f32, {"n", "r", "s"});
+    (*theta.shape)[1].value = 2;
+    (*theta.shape)[2].value = 3;
+    ModelProto model =
+        modelOf({node("Shape", {"x"}, {"size"}),
+                 node("AffineGrid", {"theta", "size"}, {"grid"},
+                      {attr("align_corners", corners)}),
+                 node("GridSample", {"x", "grid"}, {"y"})},
+                {named("x", DataType::f32, {"n", "c", "h", "w"}), theta}, {"y"},
+                {}, 20);
+    expectSameFor(model,
+                  {{{"x", {2, 3, 4, 5}}, {"theta", {2, 2, 3}}},
+                   {{"x", {1, 2, 1, 7}}, {"theta", {1, 2, 3}}}},
+                  0.11);
+    model.graph.outputs[0].name = "grid";
+    model.graph.nodes.pop_back();
+    model.graph.nodes[1].outputs[0] = "grid";
+    expectSameFor(model,
+                  {{{"x", {2, 3, 4, 5}}, {"theta", {2, 2, 3}}},
+                   {{"x", {1, 2, 1, 7}}, {"theta", {1, 2, 3}}}},
+                  0.11);
   }
 }
 

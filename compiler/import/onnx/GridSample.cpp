@@ -7,13 +7,29 @@ namespace tenon::onnx {
 
 namespace {
 
+/// One spatial dim of images. Scalars of a size that is not known are computed
+/// by the code.
+struct Extent {
+  int64_t number = graph::kUnknownDim;
+  Value asFloat = kNone, asInteger = kNone; // f32 and s64, if not known
+
+  bool isKnown() const { return number != graph::kUnknownDim; }
+};
+
 /// A place along one spatial dim, in elements, of each sample: N, samples, 1.
 struct Place {
   Value at = kNone;
-  int64_t size = 0;
+  Extent size = {};
 };
 /// Of each spatial dim, the outermost one first.
 using Places = std::vector<Place>;
+
+Sizes sizesFrom(const Dims &dims) {
+  Sizes sizes;
+  for (int64_t dim : dims)
+    sizes.push_back({dim, ""});
+  return sizes;
+}
 
 class Sampler {
 public:
@@ -24,24 +40,21 @@ public:
   /// Operands are images N, C, ... and places N, ..., one number for each
   /// spatial dim, of which the innermost is first.
   void run() {
-    Dims image = n.knownShape(n.in(0)), grid = n.knownShape(n.in(1));
+    n.shape(n.in(0)); // of unknown rank: an error
+    n.shape(n.in(1));
     if (n.failed())
       return;
+    Sizes image = *n.sizesOf(n.in(0)), grid = *n.sizesOf(n.in(1));
     size_t spatial = grid.empty() ? 0 : grid.size() - 2;
-    if (spatial < 1 || spatial > 3 || image.size() != grid.size() ||
-        grid.back() != static_cast<int64_t>(spatial) || image[0] != grid[0])
+    if (spatial < 1 || spatial > 3 || image.size() != grid.size())
       return n.refuse("images of other than 1 to 3 spatial dims");
-    Dims result(grid.begin() + 1, grid.end() - 1);
-    int64_t samples = reference::elementCount(result);
-    result.insert(result.begin(), {image[0], image[1]});
-    Value all =
-        n.reshape(n.cast(n.in(1), DType::f32), {grid[0], samples, grid.back()});
-    Places at;
-    for (size_t i = 0; i < spatial; ++i)
-      at.push_back(
-          {place(all, static_cast<int64_t>(spatial - 1 - i), image[i + 2]),
-           image[i + 2]});
+    if (grid.back().number != static_cast<int64_t>(spatial))
+      return n.refuse("places that are not one number for each spatial dim");
+    if (image[0].isKnown() && grid[0].isKnown() &&
+        image[0].number != grid[0].number)
+      return n.refuse("images and places of other batches");
     std::string mode = n.text("mode", "bilinear");
+    Places at = placesIn(image, grid);
     setImages(n.in(0), image);
     Value sampled = mode == "nearest"                        ? nearest(at)
                     : mode == "bicubic" || mode == "cubic"   ? cubic(at)
@@ -49,14 +62,16 @@ public:
                                                              : kNone;
     if (sampled == kNone)
       return n.refuse("mode " + mode);
-    n.out(0, n.reshape(n.transpose(sampled, {0, 2, 1}), result));
+    Sizes result(grid.begin() + 1, grid.end() - 1);
+    result.insert(result.begin(), {image[0], image[1]});
+    n.out(0, n.reshapeTo(n.transpose(sampled, {0, 2, 1}), result));
   }
 
   /// The images N, C, ... that are sampled.
-  void setImages(Value images, const Dims &dims) {
-    int64_t count = reference::elementCount(Dims(dims.begin() + 2, dims.end()));
-    pixels =
-        n.transpose(n.reshape(images, {dims[0], dims[1], count}), {0, 2, 1});
+  void setImages(Value images, const Sizes &sizes) {
+    Size count = productOf(sizes, 2, static_cast<int64_t>(sizes.size()));
+    pixels = n.transpose(n.reshapeTo(images, {sizes[0], sizes[1], count}),
+                         {0, 2, 1});
   }
 
   /// N, samples, C.
@@ -78,52 +93,84 @@ private:
   Value times(Value a, Value b) { return n.op("Multiply", {a, b}); }
   Value scaled(Value a, double by) { return times(a, number(by)); }
   Value fraction(Value a) { return n.op("Subtract", {a, n.op("Floor", {a})}); }
-  Value clamped(Value a, double most) {
-    return n.op("Clamp", {a},
-                {{"min", 0.0f}, {"max", static_cast<float>(most)}});
+  /// The size, times a factor, and more.
+  Value of(const Extent &size, double factor, double more) {
+    if (size.isKnown())
+      return number(static_cast<double>(size.number) * factor + more);
+    return shifted(scaled(size.asFloat, factor), more);
+  }
+  /// From 0 to the last element.
+  Value clamped(Value a, const Extent &size) {
+    if (size.isKnown())
+      return n.op(
+          "Clamp", {a},
+          {{"min", 0.0f}, {"max", static_cast<float>(size.number - 1)}});
+    return n.op("Minimum", {n.op("Maximum", {a, number(0)}), of(size, 1, -1)});
+  }
+
+  Places placesIn(const Sizes &image, const Sizes &grid) {
+    auto spatial = static_cast<int64_t>(grid.size()) - 2;
+    Size samples = productOf(grid, 1, spatial + 1);
+    Value all = n.reshapeTo(n.cast(n.in(1), DType::f32),
+                            {grid[0], samples, grid.back()});
+    Places at;
+    for (int64_t i = 0; i < spatial; ++i) {
+      Extent size{image[i + 2].number};
+      if (!size.isKnown()) {
+        Value shape = n.op("Shape", {n.in(0)}, {}, DType::s64);
+        size.asInteger = n.reshape(n.slice(shape, 0, i + 2, i + 3), {});
+        size.asFloat = n.cast(size.asInteger, DType::f32);
+      }
+      at.push_back({place(all, spatial - 1 - i, size), size});
+    }
+    return at;
   }
 
   /// From -1 to 1, the centres or the borders of the outer elements, to
   /// elements.
-  Value place(Value places, int64_t which, int64_t size) {
-    Value at = n.slice(places, 2, which, which + 1);
-    auto count = static_cast<double>(size);
-    return alignCorners ? scaled(shifted(at, 1), (count - 1) / 2)
-                        : shifted(scaled(shifted(at, 1), count / 2), -0.5);
+  Value place(Value places, int64_t which, const Extent &size) {
+    Value at = shifted(n.slice(places, 2, which, which + 1), 1);
+    return alignCorners ? times(at, of(size, 0.5, -0.5))
+                        : shifted(times(at, of(size, 0.5, 0)), -0.5);
   }
 
   /// A place within the image, unless what is outside is 0.
   Value padded(const Place &place) {
-    auto last = static_cast<double>(place.size - 1);
     if (padding == "border")
-      return clamped(place.at, last);
+      return clamped(place.at, place.size);
     if (padding != "reflection")
       return place.at;
-    double low = alignCorners ? 0 : -0.5, span = alignCorners ? last : last + 1;
-    if (span == 0)
+    double low = alignCorners ? 0 : -0.5, less = alignCorners ? -1 : 0;
+    if (place.size.number == 1 && alignCorners)
       return scaled(place.at, 0);
+    Value span = of(place.size, 1, less);
+    // One element has no span then, and is where all places are cut to.
+    if (!place.size.isKnown())
+      span = n.op("Maximum", {span, number(1)});
     // A triangle wave with the period 2 * span.
     Value distance = n.op("Abs", {shifted(place.at, -low)});
-    Value turn = n.op("Remainder", {distance, number(2 * span)});
-    Value back = n.op("Abs", {shifted(turn, -span)});
-    return clamped(shifted(scaled(back, -1), span + low), last);
+    Value turn = n.op("Remainder", {distance, scaled(span, 2)});
+    Value back = n.op("Abs", {n.op("Subtract", {turn, span})});
+    Value at = shifted(n.op("Subtract", {span, back}), low);
+    return clamped(at, place.size);
   }
 
   /// Elements at whole places; outside the image, 0.
   Value tap(const Places &places) {
     Value index = kNone;
     for (const Place &place : places) {
-      Value at = clamped(place.at, static_cast<double>(place.size - 1));
-      at = n.cast(at, DType::s64);
-      Value size = n.scalar(static_cast<double>(place.size), DType::s64);
+      Value at = n.cast(clamped(place.at, place.size), DType::s64);
+      Value size =
+          place.size.isKnown()
+              ? n.scalar(static_cast<double>(place.size.number), DType::s64)
+              : place.size.asInteger;
       index = index == kNone ? at : add(times(index, size), at);
     }
     Value taken =
         n.op("GatherND", {pixels, index}, {{"batch_dims", int64_t{1}}});
     for (const Place &place : places) {
-      auto end = static_cast<double>(place.size);
       Value inside = n.op("And", {n.greater(place.at, number(-1)),
-                                  n.less(place.at, number(end))});
+                                  n.less(place.at, of(place.size, 1, 0))});
       taken = n.select(inside, taken, n.like(taken, 0));
     }
     return taken;
@@ -252,7 +299,7 @@ private:
     Places places{along(offsets, 0), along(offsets, 1)};
     Sampler sampler(n);
     Dims dims{batch, channels, image[2], image[3]};
-    sampler.setImages(n.reshape(n.in(0), dims), dims);
+    sampler.setImages(n.reshape(n.in(0), dims), sizesFrom(dims));
     Value all = n.transpose(sampler.linear(places), {0, 2, 1});
     return n.reshape(all, {image[0], groups, channels, samples});
   }
@@ -272,7 +319,7 @@ private:
     }
     Value own = n.slice(offsets, 2, d, d + 1);
     own = n.reshape(own, {image[0] * groups, samples, 1});
-    return {n.op("Add", {own, n.constant(std::move(base))}), image[d + 2]};
+    return {n.op("Add", {own, n.constant(std::move(base))}), {image[d + 2]}};
   }
 
   NodeContext &n;

@@ -187,20 +187,15 @@ static void col2Im(NodeContext &n) {
                  {"output_padding", extra}}));
 }
 
-/// Operands matrices N, D, D + 1, and the sizes of the images: the positions of
-/// all elements, from -1 to 1, transformed.
-static void affineGrid(NodeContext &n) {
-  Value theta = n.in(0);
-  Dims sizes = n.needed(1, "the operand size");
-  if (n.failed())
-    return;
-  if (sizes.size() < 3 || sizes.size() > 5 || n.rank(theta) != 3)
-    return n.refuse("images of this number of dims");
-  sizes.erase(sizes.begin(), sizes.begin() + 2);
+/// The positions of all elements of images of these spatial sizes, from -1 to
+/// 1, the last dim first, and 1 behind them: elements, D + 1.
+static Value knownPositions(NodeContext &n, const Dims &sizes) {
   auto rank = static_cast<int64_t>(sizes.size());
   int64_t count = reference::elementCount(sizes);
-  if (count < 1 || count > (1 << 22))
-    return n.refuse("impossible sizes");
+  if (count < 1 || count > (1 << 22)) {
+    n.refuse("impossible sizes");
+    return kNone;
+  }
   bool corners = n.integer("align_corners", 0) != 0;
   reference::Tensor grid = reference::zeros(DType::f32, {count, rank + 1});
   for (int64_t i = 0; i < count; ++i) {
@@ -217,12 +212,65 @@ static void affineGrid(NodeContext &n) {
     }
   }
   reference::roundToDType(grid);
-  Value places = n.cast(n.constant(std::move(grid)), n.type(theta));
+  return n.constant(std::move(grid));
+}
+
+/// The same for sizes that the code computes: expressions, and the elements of
+/// operand 1 from 2 on.
+static Value computedPositions(NodeContext &n, const Sizes &sizes) {
+  auto rank = static_cast<int64_t>(sizes.size());
+  bool corners = n.integer("align_corners", 0) != 0;
+  Value one = n.scalar(1, DType::f32), two = n.scalar(2, DType::f32);
+  Values columns;
+  for (int64_t d = rank - 1; d >= 0; --d) {
+    Value zeros = n.expandTo(n.scalar(0, DType::s64), {sizes[d]});
+    Value at = n.cast(n.indexAlong(zeros, 0), DType::f32);
+    Value size = n.reshape(n.slice(n.in(1), 0, d + 2, d + 3), {});
+    size = n.cast(size, DType::f32);
+    at = n.op("Multiply", {at, two});
+    if (corners)
+      // One element is at 0 / 1 - 1.
+      size = n.op("Maximum", {n.op("Subtract", {size, one}), one});
+    else
+      at = n.op("Add", {at, one});
+    at = n.op("Subtract", {n.op("Divide", {at, size}), one});
+    Dims behind;
+    for (int64_t i = d + 1; i <= rank; ++i)
+      behind.push_back(i - d);
+    columns.push_back(n.unsqueeze(at, behind));
+  }
+  columns.push_back(one);
+  Sizes each = sizes;
+  each.push_back({1, ""});
+  for (Value &column : columns)
+    column = n.expandTo(column, each);
+  Value all = n.op("Concat", columns, {{"axis", rank}});
+  return n.reshapeTo(all, {productOf(sizes, 0, rank), Size{rank + 1, ""}});
+}
+
+/// Operands matrices N, D, D + 1, and the sizes of the images.
+static void affineGrid(NodeContext &n) {
+  Value theta = n.in(0);
+  std::optional<Sizes> sizes = n.elementsAsSizes(n.in(1));
+  if (!sizes)
+    return n.refuse("the operand size is not made of sizes");
+  if (sizes->size() < 3 || sizes->size() > 5 || n.rank(theta) != 3)
+    return n.refuse("images of this number of dims");
+  sizes->erase(sizes->begin(), sizes->begin() + 2);
+  Dims numbers;
+  for (const Size &size : *sizes)
+    numbers.push_back(size.number);
+  bool isKnown = std::ranges::all_of(*sizes, &Size::isKnown);
+  Value places =
+      isKnown ? knownPositions(n, numbers) : computedPositions(n, *sizes);
+  if (n.failed())
+    return;
+  places = n.cast(places, n.type(theta));
   Value result = n.op("MatMul", {places, theta}, {{"transpose_b", true}});
-  Dims shape{n.dim(theta, 0)};
-  shape.insert(shape.end(), sizes.begin(), sizes.end());
-  shape.push_back(rank);
-  n.out(0, n.reshape(result, shape));
+  Sizes shape = *sizes;
+  shape.insert(shape.begin(), n.sizesOf(theta)->front());
+  shape.push_back({static_cast<int64_t>(sizes->size()), ""});
+  n.out(0, n.reshapeTo(result, shape));
 }
 
 std::span<const OpConversion> patchConversions() {
