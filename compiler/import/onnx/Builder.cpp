@@ -2,6 +2,7 @@
 #include "compiler/import/onnx/Builder.h"
 
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/SizeExpr.h"
 #include "dialects/graph/infer/Infer.h"
 #include "dialects/graph/reference/Evaluator.h"
 
@@ -314,6 +315,46 @@ void Builder::leaveOutUnread(graph::Op &op,
     op = std::move(rest);
 }
 
+/// Adds inputs that the graph needs for nothing but their sizes: expressions
+/// have names that no other input has for a dim. Facts about names that nothing
+/// needs are forgotten.
+void Builder::needInputsOfSizes(std::set<Value> &needed) {
+  std::set<std::string, std::less<>> names, given;
+  auto note = [&](Value value) {
+    for (const std::string &size : graph.tensors.at(value).sizes)
+      if (auto parsed = graph::SizeExpr::parse(size))
+        for (const graph::SizeExpr::Token &token : parsed->postfix())
+          if (token.kind == graph::SizeExpr::Kind::name)
+            names.insert(token.name);
+  };
+  auto give = [&](Value input) {
+    for (const std::string &size : graph.tensors.at(input).sizes)
+      given.insert(size);
+  };
+  std::ranges::for_each(needed, note);
+  for (Value input : inputs)
+    if (needed.contains(input))
+      give(input);
+  // The sizes of one that is added may be made of further names.
+  for (bool isDone = false; !isDone;) {
+    isDone = true;
+    for (Value input : inputs) {
+      const graph::LogicalTensor &t = graph.tensors.at(input);
+      bool gives = std::ranges::any_of(t.sizes, [&](const std::string &size) {
+        return names.contains(size) && !given.contains(size);
+      });
+      if (!gives)
+        continue;
+      needed.insert(input);
+      note(input);
+      give(input);
+      isDone = false;
+    }
+  }
+  std::erase_if(graph.sizeFacts,
+                [&](const auto &fact) { return !names.contains(fact.first); });
+}
+
 graph::Graph Builder::take(const std::vector<Value> &outputs) {
   std::set<Value> needed(outputs.begin(), outputs.end());
   std::vector<graph::Op> ops;
@@ -328,6 +369,7 @@ graph::Graph Builder::take(const std::vector<Value> &outputs) {
   }
   std::reverse(ops.begin(), ops.end());
   graph.ops = std::move(ops);
+  needInputsOfSizes(needed);
   std::erase_if(graph.tensors,
                 [&](auto &entry) { return !needed.contains(entry.first); });
   std::erase_if(weightTensors,

@@ -134,8 +134,9 @@ public:
   size_t operationCount() const { return graph.ops.size(); }
 
   /// The graph of what `outputs` depend on, without optional results that
-  /// nobody reads. Constants and weights that are read are in the maps, as
-  /// tensors without a producer.
+  /// nobody reads. Inputs whose sizes alone are needed are ports, too.
+  /// Constants and weights that are read are in the maps, as tensors without a
+  /// producer.
   graph::Graph take(const std::vector<Value> &outputs);
   const std::map<Value, const TensorProto *> &weights() const {
     return weightTensors;
@@ -165,6 +166,7 @@ private:
                                         std::vector<Value> operands,
                                         const graph::AttrMap &attrs);
   void leaveOutUnread(graph::Op &op, const std::set<Value> &needed) const;
+  void needInputsOfSizes(std::set<Value> &needed);
   Value newTensor(graph::DType dtype, std::optional<graph::Dims> shape,
                   graph::PropertyType property);
   void evaluate(const graph::Op &op);

@@ -461,4 +461,35 @@ TEST(ComputedSizes, PlacesOfImages) {
   }
 }
 
+/// Inputs whose elements nothing reads: the graph has them for their sizes.
+TEST(ComputedSizes, OfInputsThatAreNotRead) {
+  ModelProto model =
+      modelOf({node("Shape", {"mask"}, {"sizes"}),
+               node("Expand", {"x", "sizes"}, {"y"})},
+              {named("x", DataType::f32, {"batch", "one"}),
+               named("other", DataType::f32, {"batch", "unread"}),
+               named("mask", DataType::s64, {"batch", "tokens"})},
+              {"y"});
+  (*model.graph.inputs[0].shape)[1].value = 1;
+  auto imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_TRUE(imported->inputs[0].id);
+  EXPECT_FALSE(imported->inputs[1].id);
+  ASSERT_TRUE(imported->inputs[2].id);
+  EXPECT_EQ(
+      std::ranges::count(imported->graph.inputPorts, *imported->inputs[2].id),
+      1);
+  Given given{{"x", ramp({2, 1})},
+              {"mask", tensor(graph::DType::s64, {2, 3}, Numbers(6))}};
+  Tensor y = computed(*imported, given);
+  EXPECT_EQ(y.shape, (graph::Dims{2, 3}));
+  EXPECT_EQ(numbersOf(y), (Numbers{-9, -9, -9, -8, -8, -8}));
+  // The sizes of one that is not read may be made of those of another one.
+  (*model.graph.inputs[1].shape)[1].name = "past";
+  (*model.graph.inputs[2].shape)[1].name = "past + 2";
+  imported = importModel(model);
+  ASSERT_TRUE(imported) << str(imported.errors());
+  EXPECT_TRUE(imported->inputs[1].id);
+}
+
 } // namespace
