@@ -106,6 +106,10 @@ public:
   /// The elements of a tensor of whole numbers that are the same whatever the
   /// sizes are, also those that are no multiples of each other.
   std::optional<graph::Dims> fixedElements(Value value);
+  /// The limit, where the only element of `number` seems to be the size of dim
+  /// `axis` of `value`, but no more than a limit. Others give the same in all
+  /// trials: code has to check it.
+  std::optional<int64_t> limitOf(Value number, Value value, size_t axis);
   /// A size by an expression, as simple as one is found; a number if it is one.
   Size sizeOf(const std::string &expression);
   /// What is made counts on an expression that is not 0: an execution where a

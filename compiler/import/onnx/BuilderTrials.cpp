@@ -303,6 +303,28 @@ std::optional<graph::Dims> Builder::fixedElements(Value value) {
   return numbers;
 }
 
+std::optional<int64_t> Builder::limitOf(Value number, Value value,
+                                        size_t axis) {
+  std::optional<int64_t> limit;
+  int64_t longest = 0;
+  for (size_t k = 0; k < tried.size(); ++k) {
+    const reference::Tensor *elements = triedElements(k, number);
+    std::optional<graph::Dims> shape = triedShape(k, value);
+    if (!elements || elements->numElements() != 1 || !shape ||
+        axis >= shape->size())
+      continue;
+    int64_t least = reference::integerAt(*elements, 0), size = (*shape)[axis];
+    if (least == size) {
+      longest = std::max(longest, size);
+      continue;
+    }
+    if (least > size || limit.value_or(least) != least)
+      return std::nullopt;
+    limit = least;
+  }
+  return limit && longest <= *limit ? limit : std::nullopt;
+}
+
 void Builder::requireNotZero(const std::string &expression) {
   auto parsed = graph::SizeExpr::parse(expression);
   if (!parsed)

@@ -6,6 +6,8 @@
 #include "compiler/import/onnx/TestGraphs.h"
 #include "dialects/graph/infer/Prepare.h"
 
+#include <limits>
+
 using namespace tenon;
 using namespace tenon::onnx;
 using namespace tenon::onnx::test;
@@ -459,6 +461,71 @@ TEST(ComputedSizes, PlacesOfImages) {
                    {{"x", {1, 2, 1, 7}}, {"theta", {1, 2, 3}}}},
                   0.11);
   }
+}
+
+/// As many as there are, but at most so many, which is what exporters write for
+/// searches; ramps have equal elements.
+TEST(ComputedSizes, SearchesOfAtMost) {
+  for (DataType type : {DataType::f32, DataType::s64, DataType::u8})
+    for (int64_t largest : {0, 1})
+      for (int64_t limit : {5, 1000}) {
+        std::vector<TensorProto> weights = constants();
+        weights.push_back(integers("limit", {1}, {limit}));
+        ModelProto model = modelOf(
+            {node("Shape", {"x"}, {"shape"}),
+             node("Gather", {"shape", "one"}, {"b"}),
+             node("Min", {"b", "limit"}, {"k"}),
+             node("Cast", {"x"}, {"numbers"},
+                  {attr("to", static_cast<int64_t>(type))}),
+             node("TopK", {"numbers", "k"}, {"values", "places"},
+                  {attr("largest", largest)}),
+             node("Cast", {"values"}, {"floats"}, {attr("to", int64_t{1})}),
+             node("Cast", {"places"}, {"more"}, {attr("to", int64_t{1})}),
+             node("Mul", {"more", "hundred"}, {"hundreds"}),
+             node("Add", {"floats", "hundreds"}, {"y"})},
+            {named("x", DataType::f32, {"a", "b"})}, {"y"}, weights);
+        model.graph.initializers.push_back(floats("hundred", {}, {100}));
+        expectSameFor(model, {{{"x", {2, 3}}},
+                              {{"x", {2, 5}}},
+                              {{"x", {3, 9}}},
+                              {{"x", {1, 1003}}}});
+      }
+}
+
+/// Infinities and NaN are elements like others; what is behind them is none.
+TEST(ComputedSizes, SearchesOfInfinities) {
+  double infinity = std::numeric_limits<double>::infinity(),
+         nan = std::numeric_limits<double>::quiet_NaN();
+  for (int64_t largest : {0, 1}) {
+    ModelProto model = modelOf(
+        {node("Shape", {"x"}, {"b"}), node("Min", {"b", "limit"}, {"k"}),
+         node("TopK", {"x", "k"}, {"values", "y"}, {attr("largest", largest)})},
+        {named("x", DataType::f32, {"b"})}, {"y"},
+        {integers("limit", {1}, {8})});
+    auto open = importModel(model);
+    ASSERT_TRUE(open) << str(open.errors());
+    Given given{{"x", tensor(graph::DType::f32, {5},
+                             {-infinity, nan, 2, infinity, nan})}};
+    Numbers expected =
+        largest ? Numbers{1, 4, 3, 2, 0} : Numbers{0, 2, 3, 1, 4};
+    EXPECT_EQ(numbersOf(computed(*open, given)), expected);
+  }
+}
+
+/// A k that is not the smaller of the size and a number stays an operand.
+TEST(ComputedSizes, SearchesOfOtherSizes) {
+  auto found = [](std::string_view more) {
+    return countOf(
+        modelOf({node("Shape", {"x"}, {"b"}), node("Shape", {"like"}, {"f"}),
+                 node("Min", {"b", more}, {"k"}),
+                 node("TopK", {"x", "k"}, {"y", ""})},
+                {named("x", DataType::f32, {"b"}),
+                 named("like", DataType::f32, {"f"})},
+                {"y"}, {integers("limit", {1}, {8})}),
+        "Pad");
+  };
+  EXPECT_EQ(found("limit"), 1u);
+  EXPECT_EQ(found("f"), 0u);
 }
 
 /// Inputs whose elements nothing reads: the graph has them for their sizes.

@@ -89,6 +89,9 @@ public:
   std::optional<Sizes> elementsAsSizes(Value value, bool isNegated = false) {
     return builder.elementsAsSizes(value, isNegated);
   }
+  std::optional<int64_t> limitOf(Value number, Value value, size_t axis) {
+    return builder.limitOf(number, value, axis);
+  }
   Size sizeOf(const std::string &expression) {
     return builder.sizeOf(expression);
   }

@@ -3,6 +3,8 @@
 // Positions of extremes, orders, running sums, boxes.
 #include "compiler/import/onnx/Conversions.h"
 
+#include <limits>
+
 namespace tenon::onnx {
 
 static void argExtreme(NodeContext &n) {
@@ -11,6 +13,50 @@ static void argExtreme(NodeContext &n) {
                  {"keep_dims", n.integer("keepdims", 1) != 0},
                  {"last_index", n.integer("select_last_index", 0) != 0}},
                 DType::s64));
+}
+
+/// What TopK puts behind all elements of a tensor that is padded with it: of
+/// equal ones the first come first, and NaN is greater than any number.
+static Value lastInOrder(NodeContext &n, DType type, bool largest) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (graph::isFloat(type))
+    return n.scalar(
+        largest ? -kInfinity : std::numeric_limits<double>::quiet_NaN(), type);
+  if (type == DType::s64) {
+    reference::Tensor tensor = reference::zeros(type, {});
+    tensor.integers = {largest ? std::numeric_limits<int64_t>::min()
+                               : std::numeric_limits<int64_t>::max()};
+    return n.constant(std::move(tensor));
+  }
+  // Rounded to the bounds of the type.
+  return n.scalar(largest ? -0x1p40 : 0x1p40, type);
+}
+
+/// TopK where k is the size of the dim, but at most `limit`, as exporters write
+/// it for a search of unknown size: `limit` of as many elements more, and of
+/// those the first ones. Another k than that is an index out of range.
+static void topKOfAtMost(NodeContext &n, int64_t limit, int64_t axis,
+                         graph::AttrMap attrs) {
+  Value x = n.in(0);
+  Size size = (*n.sizesOf(x))[axis];
+  if (!size.isKnown() && size.expression.empty())
+    return n.refuse("k is the smaller of a number and a size, which is no sum "
+                    "or product of those of the inputs");
+  Dims none(n.rank(x), 0), behind = none;
+  behind[axis] = limit;
+  bool largest = std::get<bool>(attrs.at("largest"));
+  Value padded = n.op("Pad", {x, lastInOrder(n, n.type(x), largest)},
+                      {{"pads_begin", none}, {"pads_end", behind}});
+  attrs.emplace("k", limit);
+  Values results = n.ops("TopK", {padded}, attrs, {n.type(x), DType::s64});
+  Value places = n.indexAlong(n.expandTo(n.scalar(0, DType::s64), {size}), 0);
+  places = n.slice(places, 0, 0, limit);
+  Value count = n.reshape(n.op("Shape", {places}, {}, DType::s64), {});
+  Value k = n.cast(n.reshape(n.in(1), {}), DType::s64);
+  Value beyond = n.scalar(std::numeric_limits<int32_t>::max(), DType::s64);
+  places = n.select(n.equal(k, count), places, beyond);
+  for (size_t i : {0, 1})
+    n.out(i, n.op("Gather", {results[i], places}, {{"axis", axis}}));
 }
 
 /// k is an attribute before version 10.
@@ -24,6 +70,11 @@ static void topK(NodeContext &n) {
     attrs.emplace("k", known->front());
   } else {
     count = n.in(1);
+    int64_t axis = n.axisOf(n.integer("axis", -1), n.rank(n.in(0)));
+    if (n.failed())
+      return;
+    if (auto limit = n.limitOf(count, n.in(0), static_cast<size_t>(axis)))
+      return topKOfAtMost(n, *limit, axis, std::move(attrs));
   }
   Values results =
       n.ops("TopK", {n.in(0), count}, attrs,
