@@ -80,6 +80,7 @@ std::span<const OpConversion> shapeConversions();
 std::span<const OpConversion> indexingConversions();
 std::span<const OpConversion> searchConversions();
 std::span<const OpConversion> windowConversions();
+std::span<const OpConversion> randomConversions();
 std::span<const OpConversion> contractionConversions();
 std::span<const OpConversion> einsumConversions();
 std::span<const OpConversion> quantConversions();

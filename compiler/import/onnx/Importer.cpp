@@ -22,6 +22,7 @@ std::vector<std::span<const OpConversion>> conversionTables() {
           searchConversions(),
           windowConversions(),
           gridSampleConversions(),
+          randomConversions(),
           contractionConversions(),
           einsumConversions(),
           quantConversions(),

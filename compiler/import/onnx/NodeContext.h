@@ -98,6 +98,9 @@ public:
   void requireNotZero(const std::string &expression) {
     builder.requireNotZero(expression);
   }
+  /// How many operations there are: another number for each node, also for
+  /// those of loops that are written out.
+  size_t operationCount() const { return builder.operationCount(); }
   /// The elements of operand `i`, or an error that calls it `what`.
   Dims needed(size_t i, std::string_view what);
   /// The first element of operand `i` the same way; `fallback` if left out.
