@@ -6,6 +6,7 @@
 #include "compiler/import/onnx/Conversions.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::onnx {
 
@@ -51,17 +52,26 @@ static Value alongAxis(NodeContext &n, Value value, const Scheme &scheme,
   return n.unsqueeze(value, behind);
 }
 
-/// Attributes for Quantize and Dequantize, if all numbers are known.
+/// Whether a scale is known to be 0 or no finite number, as that of a mask of
+/// infinities is.
+static bool isStrange(NodeContext &n, Value scale) {
+  const reference::Tensor *scales = n.elements(scale);
+  for (int64_t i = 0; scales && i < scales->numElements(); ++i)
+    if (!std::isfinite(scales->at(i)) || scales->at(i) == 0)
+      return true;
+  return false;
+}
+
+/// Attributes for Quantize and Dequantize, if all numbers are known. Those take
+/// no strange scales.
 static std::optional<graph::AttrMap> constantScheme(NodeContext &n,
                                                     const Scheme &scheme) {
   const reference::Tensor *scales = n.elements(scheme.scale);
-  if (!scales || scheme.block)
+  if (!scales || scheme.block || isStrange(n, scheme.scale))
     return std::nullopt;
   std::vector<float> values;
   for (int64_t i = 0; i < scales->numElements(); ++i)
     values.push_back(static_cast<float>(scales->at(i)));
-  if (std::find(values.begin(), values.end(), 0.0f) != values.end())
-    return std::nullopt;
   graph::AttrMap attrs{
       {"qtype", isPerAxis(n, scheme.scale) ? "per_channel" : "per_tensor"},
       {"axis", scheme.axis},
@@ -110,6 +120,9 @@ Value quantized(NodeContext &n, Value x, const Scheme &scheme) {
     Value zero = converted(n, scheme.zeroPoint, DType::f32);
     codes = n.op("Add", {codes, alongAxis(n, zero, scheme, x)});
   }
+  // 0 / 0 and the like, which ONNX leaves open, have the least code.
+  if (isStrange(n, scheme.scale))
+    codes = n.select(n.equal(codes, codes), codes, n.like(codes, -0x1p24));
   if (!scheme.range)
     return saturated(n, codes, scheme.type);
   codes = n.op("Clamp", {codes},

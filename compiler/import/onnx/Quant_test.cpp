@@ -3,6 +3,9 @@
 // Codes of types that Tenon does not have.
 #include "compiler/import/onnx/TestGraphs.h"
 
+#include <limits>
+#include <tuple>
+
 using namespace tenon;
 using namespace tenon::onnx;
 using namespace tenon::onnx::test;
@@ -72,6 +75,57 @@ TEST(OnnxQuant, ReadsIntegersOf16Bits) {
   EXPECT_EQ(numbersOf(*elements), (Numbers{65534, 32769}));
   bytes.dims = {3};
   EXPECT_FALSE(readElements(bytes));
+}
+
+/// x, to codes of a type and back, with a scale for each column.
+ModelProto codesOfColumns(DataType type, std::vector<float> scales) {
+  auto count = static_cast<int64_t>(scales.size());
+  TensorProto zero = weightOf("zero", type, {count});
+  zero.int32s.assign(scales.size(), 3);
+  if (count == 1)
+    zero.dims = {};
+  graph::Dims dims = zero.dims;
+  return modelOf({node("QuantizeLinear", {"x", "scale", "zero"}, {"codes"},
+                       {attr("axis", 1)}),
+                  node("DequantizeLinear", {"codes", "scale", "zero"}, {"y"},
+                       {attr("axis", 1)})},
+                 {port("x", DataType::f32, {3, 2})}, {"codes", "y"},
+                 {floats("scale", dims, std::move(scales)), zero}, 21);
+}
+
+/// Exporters write an infinite scale for a mask of infinities, and 0 for what
+/// is always 0. By 0 / 0 and the like comes the least code.
+TEST(OnnxQuant, ScalesThatAreNotFinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr auto kInfinite = static_cast<float>(kInfinity);
+  Given given{{"x", tensor(graph::DType::f32, {3, 2},
+                           {0, 0.5, -kInfinity, -1, 2, -kInfinity})}};
+  for (auto [type, least, most] :
+       {std::tuple{DataType::u8, 0.0, 255.0}, {DataType::s8, -128.0, 127.0}})
+    for (std::vector<float> scales :
+         {std::vector{kInfinite}, {kInfinite, 0.5f}, {0.0f}, {0.0f, 0.5f}}) {
+      SCOPED_TRACE(scales[0]);
+      ModelProto model = codesOfColumns(type, scales);
+      auto imported = importModel(model);
+      ASSERT_TRUE(imported) << str(imported.errors());
+      std::vector<Tensor> outputs = evaluated(*imported, given);
+      ASSERT_EQ(outputs.size(), 2u);
+      bool isZero = scales[0] == 0;
+      Numbers first =
+          isZero ? Numbers{least, least, most} : Numbers{3, least, 3};
+      Numbers second = scales.size() > 1 ? Numbers{4, 1, least}
+                       : isZero          ? Numbers{most, least, least}
+                                         : Numbers{3, 3, least};
+      for (int64_t i = 0; i < 6; ++i) {
+        double code = i % 2 ? second[i / 2] : first[i / 2];
+        EXPECT_EQ(outputs[0].at(i), code) << i;
+        double expected = (code - 3) * (i % 2 ? scales.back() : scales[0]);
+        double found = outputs[1].at(i);
+        EXPECT_TRUE(found == expected ||
+                    (found != found && expected != expected))
+            << i << ": " << found << ", not " << expected;
+      }
+    }
 }
 
 } // namespace
