@@ -4,6 +4,8 @@
 #include "compiler/import/onnx/Conversions.h"
 #include "compiler/import/onnx/Quant.h"
 
+#include <algorithm>
+
 namespace tenon::onnx {
 
 //===----------------------------------------------------------------------===//
@@ -57,6 +59,8 @@ public:
     if (codes == kNone)
       codes = n.reshape(unpacked(n, n.in(1)), padded);
     Value scales = n.reshape(n.in(2), {rows, blocks});
+    if (n.in(4) != kNone && !isInOrder())
+      return ofGroups(codes, scales);
     DType type = n.type(scales);
     graph::AttrMap attrs{{"qtype", "per_group"},
                          {"group_shape", Dims{1, block}}};
@@ -74,6 +78,46 @@ public:
   }
 
 private:
+  /// Whether the group of each column is that of its block.
+  bool isInOrder() {
+    std::optional<Dims> groups = n.known(n.in(4));
+    for (size_t i = 0; groups && i < groups->size(); ++i)
+      if ((*groups)[i] != static_cast<int64_t>(i) / block)
+        return false;
+    return groups.has_value();
+  }
+
+  /// The same where operand 4 says the group of each column. Constants are
+  /// computed when the model is compiled, and so are these weights.
+  Value ofGroups(Value codes, Value scales) {
+    Dims shape = n.shape(n.in(4));
+    if (!n.isConstant(n.in(4))) {
+      n.refuse("groups of columns, g_idx, that are no constant");
+      return kNone;
+    }
+    if (shape != Dims{columns} && shape != Dims{blocks * block}) {
+      n.refuse("groups, g_idx, that are not one for each column");
+      return kNone;
+    }
+    std::optional<Dims> known = n.known(n.in(4));
+    if (known && std::ranges::any_of(*known, [&](int64_t group) {
+          return group < 0 || group >= blocks;
+        })) {
+      n.refuse("groups, g_idx, that have no scale");
+      return kNone;
+    }
+    Value groups = n.slice(n.in(4), 0, 0, columns);
+    DType type = n.type(scales);
+    auto ofColumns = [&](Value numbers) {
+      return n.op("Gather",
+                  {n.cast(converted(n, numbers, DType::f32), type), groups},
+                  {{"axis", int64_t{1}}});
+    };
+    Value numbers = n.slice(converted(n, codes, DType::f32), 1, 0, columns);
+    numbers = n.op("Subtract", {n.cast(numbers, type), ofColumns(zeros())});
+    return n.op("Multiply", {numbers, ofColumns(scales)});
+  }
+
   /// Zero points of blocks, N, blocks.
   Value zeros() {
     Dims shape{rows, blocks};
@@ -107,10 +151,8 @@ private:
 
 } // namespace
 
-/// Operands A, B, scales, zero points, order of columns, bias.
+/// Operands A, B, scales, zero points, groups of columns, bias.
 static void matMulNBits(NodeContext &n) {
-  if (n.in(4) != kNone)
-    return n.refuse("columns in another order, g_idx");
   Value weights = BlockWeights(n).made();
   weights = n.cast(weights, n.type(n.in(0)));
   n.out(0,

@@ -98,6 +98,11 @@ public:
   void requireNotZero(const std::string &expression) {
     builder.requireNotZero(expression);
   }
+  /// Whether it is the same in all executions, also where its elements are too
+  /// many to be known.
+  bool isConstant(Value value) const {
+    return builder.tensor(value).property == graph::PropertyType::constant;
+  }
   /// How many operations there are: another number for each node, also for
   /// those of loops that are written out.
   size_t operationCount() const { return builder.operationCount(); }

@@ -128,4 +128,58 @@ TEST(OnnxQuant, ScalesThatAreNotFinite) {
     }
 }
 
+/// Weights of 32 columns and 2 rows in groups of 16, whose codes count.
+ModelProto groupedProduct(TensorProto groups, bool hasZeros) {
+  TensorProto codes = weightOf("codes", DataType::u8, {2, 2, 8});
+  for (int64_t i = 0; i < 32; ++i)
+    codes.int32s.push_back(static_cast<int32_t>((7 * i + 3) % 251));
+  TensorProto zeros = weightOf("zeros", DataType::u8, {2});
+  zeros.int32s = {0x52, 0xf1};
+  NodeProto product = node(
+      "MatMulNBits",
+      {"x", "codes", "scales", hasZeros ? "zeros" : "", "groups"}, {"y"},
+      {attr("K", 32), attr("N", 2), attr("bits", 4), attr("block_size", 16)});
+  product.domain = "com.microsoft";
+  ModelProto model =
+      modelOf({product}, {port("x", DataType::f32, {1, 32})}, {"y"},
+              {codes, floats("scales", {4}, {1, 0.5f, 2, 0.25f}), zeros});
+  if (groups.int32s.empty())
+    model.graph.inputs.push_back(port("groups", DataType::s32, {32}));
+  else
+    model.graph.initializers.push_back(std::move(groups));
+  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+  return model;
+}
+
+TEST(OnnxQuant, GroupsOfColumns) {
+  for (bool isInOrder : {false, true})
+    for (bool hasZeros : {false, true}) {
+      TensorProto groups = weightOf("groups", DataType::s32, {32});
+      for (int32_t k = 0; k < 32; ++k)
+        groups.int32s.push_back(isInOrder ? k / 16 : (k * k + 1) % 3 % 2);
+      constexpr double scales[2][2] = {{1, 0.5}, {2, 0.25}},
+                       zeros[2][2] = {{2, 5}, {1, 15}};
+      Numbers x, sums{0, 0};
+      for (int64_t k = 0; k < 32; ++k) {
+        x.push_back(static_cast<double>(k % 5) - 2);
+        for (int64_t row = 0; row < 2; ++row) {
+          int64_t byte = (7 * (row * 16 + k / 2) + 3) % 251;
+          auto code = static_cast<double>(k % 2 ? byte / 16 : byte % 16);
+          int32_t group = groups.int32s[k];
+          double zero = hasZeros ? zeros[row][group] : 8;
+          sums[row] += x[k] * (code - zero) * scales[row][group];
+        }
+      }
+      expectOutputs(groupedProduct(groups, hasZeros),
+                    {{"x", tensor(graph::DType::f32, {1, 32}, x)}},
+                    {{{1, 2}, sums}});
+    }
+  TensorProto groups = weightOf("groups", DataType::s32, {32});
+  EXPECT_EQ(failureOf(groupedProduct(groups, false)).code,
+            ErrorCode::UnsupportedForm);
+  groups.int32s.assign(32, 2);
+  EXPECT_EQ(failureOf(groupedProduct(groups, false)).code,
+            ErrorCode::UnsupportedForm);
+}
+
 } // namespace
