@@ -261,24 +261,6 @@ std::optional<Error> checkMatMul(graph::MatMulOp op) {
                    "the columns of constant weights are not known");
 }
 
-/// Memory for what may be taken is known when it is compiled.
-std::optional<Error> checkNonMaxSuppression(Operation *op) {
-  constexpr int64_t kMostRows = 1 << 20;
-  auto scores = rankedType(op->getOperand(1));
-  for (int64_t d : {0, 1})
-    if (scores.isDynamicDim(d))
-      return makeError(op, ErrorCode::UnsupportedForm,
-                       "the number of batches or classes is not known");
-  int64_t most = intAttr(op, "max_output_boxes_per_class"),
-          items = scores.getDimSize(0) * scores.getDimSize(1);
-  if (most <= kMostRows / std::max<int64_t>(items, 1))
-    return std::nullopt;
-  return makeError(op, ErrorCode::UnsupportedForm,
-                   "of an unknown number of boxes " + std::to_string(most) +
-                       " for each of " + std::to_string(items) +
-                       " classes are too many");
-}
-
 /// Parts of tensors are found when they are compiled.
 std::optional<Error> checkMovement(Operation *op) {
   auto unknownDims = [](Value v) {
@@ -302,8 +284,6 @@ std::optional<Error> checkMovement(Operation *op) {
     return makeError(op, ErrorCode::UnsupportedForm,
                      "the number of indices of a position is not known");
   bool needsSizes = isa<graph::RandomUniformOp>(op);
-  if (isa<graph::NonMaxSuppressionOp>(op) && unknownDims(op->getResult(0)))
-    return checkNonMaxSuppression(op);
   if (isa<graph::TopKOp>(op)) {
     auto dst = rankedType(op->getResult(0));
     if (dst.isDynamicDim(normalizedAxis(intAttr(op, "axis"), dst.getRank())))

@@ -466,7 +466,6 @@ constexpr Reason reasons[] = {
     {"number of indices of a position", "GatherND, ScatterND"},
     {"diff_gamma needs all sizes of src but one",
      "GroupNormBackward with gradients of gamma and beta"},
-    {"number of batches or classes", "NonMaxSuppression"},
     {"it compiles for known shapes only", "RandomUniform"},
     {"sizes of the result are not known", "StaticReshape, Reshape, Expand"},
     {"axes given by a tensor", "reductions"},

@@ -339,13 +339,26 @@ TEST(UnknownSizes, SearchesAndPads) {
                "RoiAlign 2x1x1x5 1x4 1/s64 output_height=3 output_width=2"});
 }
 
-/// Any number of boxes, of which a known number is taken.
+/// Any number of boxes, also of batches and of classes, of which a known number
+/// is taken, or all.
 TEST(UnknownSizes, SuppressedBoxes) {
-  auto text = [](const std::string &boxes) {
-    return "i/s64,n/s64 = NonMaxSuppression 2x" + boxes + "x4 2x3x" + boxes +
-           " max_output_boxes_per_class=5 iou_threshold=0.4";
-  };
-  checkShapes(text("?"), {text("1"), text("4"), text("70"), text("0")});
+  for (const char *most : {"5", "9223372036854775807", "0"}) {
+    auto text = [&](const std::string &batches, const std::string &classes,
+                    const std::string &boxes) {
+      return "i/s64,n/s64 = NonMaxSuppression " + batches + "x" + boxes +
+             "x4 " + batches + "x" + classes + "x" + boxes +
+             " max_output_boxes_per_class=" + most + " iou_threshold=0.4";
+    };
+    checkShapes(text("2", "3", "?"),
+                {text("2", "3", "1"), text("2", "3", "4"), text("2", "3", "70"),
+                 text("2", "3", "0")});
+    checkShapes(
+        text("?", "3", "70"),
+        {text("1", "3", "70"), text("4", "3", "70"), text("0", "3", "70")});
+    checkShapes(text("?", "?", "?"),
+                {text("1", "1", "1"), text("3", "2", "70"), text("2", "0", "4"),
+                 text("0", "2", "4")});
+  }
 }
 
 /// Weights say how long a row is, but code for levels has to know it.

@@ -73,22 +73,16 @@ public:
         scores(ctx.memoryOf(op->getOperand(1))),
         indices(outputOf(ctx, op->getResult(0))),
         count(outputOf(ctx, op->getResult(1))),
-        keys(m, b.getF32Type(), /*largest=*/true),
-        classes(*scores.sizes[1].constant()), number(scores.sizes[2]),
-        most(std::min(intAttr(op, "max_output_boxes_per_class"),
-                      number.constant().value_or(INT64_MAX))),
-        rows(min(Index(most), number)),
-        items(*scores.sizes[0].constant() * classes) {}
+        keys(m, b.getF32Type(), /*largest=*/true), classes(scores.sizes[1]),
+        number(scores.sizes[2]),
+        rows(min(Index(intAttr(op, "max_output_boxes_per_class")), number)),
+        items(scores.sizes[0] * classes) {}
 
   void emit() {
-    auto allocate = [&](int64_t n) -> Value {
-      return memref::AllocOp::create(b, loc,
-                                     MemRefType::get({n}, b.getI64Type()));
-    };
-    begins = allocate(items + 1);
-    bool any = items > 0 && most > 0;
+    begins = allocateBetween(m, b.getI64Type(), items + 1);
+    bool any = items.constant() != 0 && rows.constant() != 0;
     if (any) {
-      taken = allocate(items * most);
+      taken = allocateBetween(m, b.getI64Type(), items * rows);
       emitClasses();
     }
     emitBegins(ctx, begins, any ? items : 0, count);
@@ -105,12 +99,12 @@ private:
   }
 
   void emitClasses() {
-    Index boxBytes = most * 4 * 8;
+    Index boxBytes = rows * 4 * 8;
     emitItems(m, ctx.label, items, boxBytes + keys.bytesToSort(number),
               [&](Index item, Value scratch) {
                 Value sorted = keys.view(scratch, boxBytes, number * 2 + 1);
                 Value others =
-                    scratchView(m, scratch, b.getF64Type(), 0, most * 4);
+                    scratchView(m, scratch, b.getF64Type(), 0, rows * 4);
                 emitKeys(item, sorted);
                 Index first = keys.sort(sorted, number);
                 emitTaking(item, sorted, first, others);
@@ -154,7 +148,7 @@ private:
               memref::LoadOp::create(b, loc, sorted, m.value(t + first));
           using P = arith::CmpIPredicate;
           Value isFull =
-              arith::CmpIOp::create(b, loc, P::sge, x[0], m.value(most));
+              arith::CmpIOp::create(b, loc, P::sge, x[0], m.value(rows));
           Value skips = geometry.either(isFull, keys.isLast(key));
           auto branch = scf::IfOp::create(b, loc, TypeRange{b.getIndexType()},
                                           skips, true);
@@ -187,7 +181,7 @@ private:
     // What is written behind those that count does no harm.
     for (int k = 0; k < 4; ++k)
       memref::StoreOp::create(b, loc, box[k], others, m.value(many * 4 + k));
-    memref::StoreOp::create(b, loc, i64(i), taken, m.value(item * most + many));
+    memref::StoreOp::create(b, loc, i64(i), taken, m.value(item * rows + many));
     return arith::SelectOp::create(b, loc, overlaps, m.value(many),
                                    m.value(many + 1));
   }
@@ -209,7 +203,7 @@ private:
       Index first = begin(item), end = begin(item + 1), all = begin(items);
       emitLoop(m, first, end, [&](Index row) {
         Value box = memref::LoadOp::create(b, loc, taken,
-                                           m.value(item * most + row - first));
+                                           m.value(item * rows + row - first));
         store(row, 0, stored(item / classes));
         store(row, 1, stored(item % classes));
         store(row, 2, stored(m(asIndex(box))));
@@ -230,11 +224,10 @@ private:
   Strided boxes, scores;
   const Strided *indices, *count;
   SortKeys keys;
-  int64_t classes; // of one batch
-  Index number;    // of boxes
-  int64_t most;    // boxes taken of a class, for which there is memory
-  Index rows;      // the same, of those that there are
-  int64_t items;   // classes of all batches
+  Index classes; // of one batch
+  Index number;  // of boxes
+  Index rows;    // boxes taken of a class at most
+  Index items;   // classes of all batches
   Value begins, taken;
 };
 

@@ -30,7 +30,7 @@ LogicalResult lowerSearch(GroupContext &ctx, Operation *op) {
       });
 }
 
-void emitBegins(GroupContext &ctx, Value counts, int64_t blocks,
+void emitBegins(GroupContext &ctx, Value counts, Index blocks,
                 const Strided *total) {
   IndexMath &m = ctx.m;
   OpBuilder &b = m.builder();

@@ -20,7 +20,7 @@ void lowerTopK(GroupContext &ctx, mlir::Operation *op);
 /// A section that makes of the counts in `counts`, i64, where each block
 /// begins: element i becomes the sum of those before it, and one element more
 /// that of all, which goes to `total`, too, if that is not null.
-void emitBegins(GroupContext &ctx, mlir::Value counts, int64_t blocks,
+void emitBegins(GroupContext &ctx, mlir::Value counts, Index blocks,
                 const Strided *total);
 
 /// Sorts in the scratch memory of an item. A key is an integer of the element
