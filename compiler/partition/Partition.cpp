@@ -16,6 +16,7 @@
 #include "compiler/partition/Partition.h"
 
 #include "dialects/graph/OpTable.h"
+#include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
 #include <numeric>
@@ -180,6 +181,43 @@ struct Partitioner {
           if (crossing.count(id))
             partitions[p].outputs.push_back(id);
       }
+      findInputsOfSizes(partitions[p]);
+    }
+  }
+
+  /// Inputs of the graph that `part` reads nothing of, where sizes in it are
+  /// made of names that no other input of it has for a dim.
+  void findInputsOfSizes(Partition &part) {
+    std::set<std::string, std::less<>> names, given;
+    auto note = [&](uint64_t id) {
+      for (const std::string &size : graph.tensor(id).sizes)
+        if (auto parsed = graph::SizeExpr::parse(size))
+          for (const graph::SizeExpr::Token &token : parsed->postfix())
+            if (token.kind == graph::SizeExpr::Kind::name)
+              names.insert(token.name);
+    };
+    auto give = [&](uint64_t id) {
+      const auto &sizes = graph.tensor(id).sizes;
+      given.insert(sizes.begin(), sizes.end());
+    };
+    for (size_t op : part.ops)
+      for (const auto *ids : {&graph.ops[op].inputs, &graph.ops[op].outputs})
+        std::ranges::for_each(*ids, note);
+    std::ranges::for_each(part.inputs, give);
+    // The sizes of one that is added may be made of further names.
+    for (bool isDone = false; !isDone;) {
+      isDone = true;
+      for (uint64_t id : graph.inputPorts) {
+        if (std::ranges::none_of(
+                graph.tensor(id).sizes, [&](const std::string &size) {
+                  return names.contains(size) && !given.contains(size);
+                }))
+          continue;
+        part.inputs.push_back(id);
+        note(id);
+        give(id);
+        isDone = false;
+      }
     }
   }
 
@@ -248,6 +286,8 @@ Graph extract(const Graph &graph, const Partition &partition) {
       for (uint64_t id : *ids)
         part.tensors.insert({id, graph.tensor(id)});
   }
+  for (uint64_t id : part.inputPorts) // one may be there for its sizes alone
+    part.tensors.insert({id, graph.tensor(id)});
   // What no input of the part makes known would be about nothing.
   for (uint64_t id : part.inputPorts)
     for (const std::string &size : part.tensor(id).sizes)

@@ -54,6 +54,34 @@ std::vector<uint64_t> idsOf(const Graph &g, const Partition &p) {
 
 using Ids = std::vector<uint64_t>;
 
+/// Sizes of results have names that an input gives which the operation does not
+/// read, in one partition or in several.
+TEST(Partition, InputsThatGiveSizes) {
+  Builder b;
+  b.op("ReLU", {1}, {2}).op("Expand", {2}, {3});
+  b.tensor(8);
+  b.tensor(9);
+  auto name = [&](uint64_t id, std::string size) {
+    graph::LogicalTensor &t = b.graph.tensors.at(id);
+    t.shape = graph::Dims{graph::kUnknownDim};
+    t.sizes = {std::move(size)};
+  };
+  name(3, "tokens * 2");
+  name(8, "unused");
+  name(9, "tokens");
+  b.graph.inputPorts = {1, 8, 9};
+  b.graph.outputPorts = {3};
+  auto parts = b.cut();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].inputs, (Ids{1, 9}));
+  EXPECT_EQ(extract(b.graph, parts[0]).tensor(9).sizes,
+            std::vector<std::string>{"tokens"});
+  parts = b.cut(PartitionPolicy::debug);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].inputs, Ids{1});
+  EXPECT_EQ(parts[1].inputs, (Ids{2, 9}));
+}
+
 TEST(Partition, KnownOperationsAreOne) {
   Builder b;
   b.op("ReLU", {1}, {2}).op("Abs", {2}, {3}).op("Tanh", {9}, {10});

@@ -120,6 +120,7 @@ private:
   void fpmathMode(Value v);
   void applyToInt(Value v);
   void ports(Value v, std::string_view key, std::vector<uint64_t> &out);
+  void unreadInputs(Value list);
   void tensors(Value list, Op &op, std::string_view key,
                std::vector<uint64_t> &out);
   void header(std::optional<Value> id, std::optional<Value> name,
@@ -195,6 +196,8 @@ void GraphReader::member(std::string_view key, Value v) {
     return ports(v, key, graph.inputPorts);
   if (key == "output_ports")
     return ports(v, key, graph.outputPorts);
+  if (key == "unread_inputs")
+    return unreadInputs(v);
   if (key == "sizes")
     return readSizeFacts(v, graph.sizeFacts, reporter);
   reporter.unknownKey(v, nullptr, key);
@@ -243,6 +246,14 @@ void GraphReader::tensors(Value list, Op &op, std::string_view key,
                           " is described with " + conflict,
                       "all descriptions of one tensor id must agree");
   });
+}
+
+/// Descriptions of inputs that no operation has, as those of an operation
+/// without results.
+void GraphReader::unreadInputs(Value list) {
+  Op none;
+  none.name = "unread_inputs";
+  tensors(list, none, "unread_inputs", none.inputs);
 }
 
 /// Reads what names the operation, so that later messages can name it.

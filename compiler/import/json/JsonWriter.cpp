@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <utility>
 
 namespace tenon::json {
@@ -39,6 +40,7 @@ private:
   void tensors(const Graph &graph, const std::vector<uint64_t> &ids,
                uint64_t absent);
   void op(const Graph &graph, const graph::Op &op);
+  void unreadInputs(const Graph &graph);
   void sizeFacts(const graph::NamedSizeFacts &all);
 
   std::string out;
@@ -188,6 +190,23 @@ void Writer::op(const Graph &graph, const graph::Op &op) {
   out += "\n    }";
 }
 
+/// Inputs that no operation describes: they are there for their sizes.
+void Writer::unreadInputs(const Graph &graph) {
+  std::set<uint64_t> described;
+  for (const graph::Op &op : graph.ops) {
+    described.insert(op.inputs.begin(), op.inputs.end());
+    described.insert(op.outputs.begin(), op.outputs.end());
+  }
+  std::vector<uint64_t> unread;
+  for (uint64_t id : graph.inputPorts)
+    if (!described.contains(id) && graph.tensors.contains(id))
+      unread.push_back(id);
+  if (unread.empty())
+    return;
+  out += ",\n  \"unread_inputs\": ";
+  tensors(graph, unread, 0);
+}
+
 /// What is declared of sizes; what says nothing is left out.
 void Writer::sizeFacts(const graph::NamedSizeFacts &all) {
   if (all.empty())
@@ -228,6 +247,7 @@ std::string Writer::run(const Graph &graph) {
   list(inputs);
   out += ",\n  \"output_ports\": ";
   list(graph.outputPorts);
+  unreadInputs(graph);
   sizeFacts(graph.sizeFacts);
   out += ",\n  \"graph\": [";
   for (size_t i = 0; i < graph.ops.size(); ++i) {

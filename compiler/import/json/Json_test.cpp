@@ -229,6 +229,27 @@ TEST(Json, inputPortsThatNothingReadsAreIgnored) {
   }
 }
 
+/// One that is described gives its sizes, and is an input like others.
+TEST(Json, inputPortsThatNothingReadsMayBeDescribed) {
+  Graph g = mustRead(R"({
+   "graph": [{"id": 1, "kind": "Expand", "name": "e",
+              "attrs": {"shape": {"type": "s64[]",
+                                  "value": [-9223372036854775808]}},
+              "inputs": [{"id": 1, "dtype": "f32", "shape": [1]}],
+              "outputs": [{"id": 2, "dtype": "f32", "shape": ["tokens"]}]}],
+   "unread_inputs": [{"id": 3, "dtype": "s64", "shape": ["tokens"]}],
+   "input_ports": [1, 3], "output_ports": [2]})");
+  EXPECT_EQ(g.inputPorts, (std::vector<uint64_t>{1, 3}));
+  EXPECT_TRUE(g.ignoredInputs.empty());
+  EXPECT_EQ(g.tensor(3).sizes, std::vector<std::string>{"tokens"});
+  std::string text = writeJson(g);
+  EXPECT_NE(text.find("\"unread_inputs\""), text.npos);
+  Graph again = mustRead(text);
+  EXPECT_EQ(again.inputPorts, g.inputPorts);
+  EXPECT_EQ(again.tensor(3).sizes, g.tensor(3).sizes);
+  EXPECT_EQ(writeJson(again), text);
+}
+
 TEST(Json, outputPortsOfWhichTheGraphHasNoneSayNothing) {
   const std::string text = R"({"graph": [{"id": 0, "kind": "ReLU",
     "inputs": [{"id": 1, "dtype": "f32", "shape": [2]}],
