@@ -492,6 +492,23 @@ TEST(ComputedSizes, SearchesOfAtMost) {
       }
 }
 
+/// The same of a dim whose size is no expression: of at most so many elements.
+TEST(ComputedSizes, SearchesOfAtMostOfParts) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(integers("limit", {1}, {4}));
+  weights.push_back(integers("most", {1}, {60}));
+  ModelProto model =
+      modelOf({node("Slice", {"x", "zero", "most", "one"}, {"part"}),
+               node("Shape", {"part"}, {"shape"}),
+               node("Gather", {"shape", "one"}, {"b"}),
+               node("Min", {"b", "limit"}, {"k"}),
+               node("TopK", {"part", "k"}, {"y", ""})},
+              {named("x", DataType::f32, {"a", "b"})}, {"y"}, weights);
+  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
+  (*model.graph.inputs[0].shape)[0].value = 2;
+  expectSameFor(model, {{{"x", {2, 3}}}, {{"x", {2, 9}}}, {{"x", {2, 70}}}});
+}
+
 /// Infinities and NaN are elements like others; what is behind them is none.
 TEST(ComputedSizes, SearchesOfInfinities) {
   double infinity = std::numeric_limits<double>::infinity(),

@@ -32,16 +32,30 @@ static Value lastInOrder(NodeContext &n, DType type, bool largest) {
   return n.scalar(largest ? -0x1p40 : 0x1p40, type);
 }
 
+/// The indices of dim `axis`, also where no expression is its size.
+static Value placesAlong(NodeContext &n, Value x, int64_t axis) {
+  Size size = (*n.sizesOf(x))[axis];
+  if (size.isKnown() || !size.expression.empty())
+    return n.indexAlong(n.expandTo(n.scalar(0, DType::s64), {size}), 0);
+  Dims dims = n.shape(x);
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d) {
+    if (d == axis)
+      continue;
+    if (dims[d] < 1) // unknown ones are, too
+      n.refuse("k is the smaller of a number and a size, which is no sum or "
+               "product of those of the inputs");
+    x = n.slice(x, d, 0, 1);
+  }
+  return n.indexAlong(n.reshape(x, {graph::kUnknownDim}), 0);
+}
+
 /// TopK where k is the size of the dim, but at most `limit`, as exporters write
 /// it for a search of unknown size: `limit` of as many elements more, and of
 /// those the first ones. Another k than that is an index out of range.
 static void topKOfAtMost(NodeContext &n, int64_t limit, int64_t axis,
                          graph::AttrMap attrs) {
   Value x = n.in(0);
-  Size size = (*n.sizesOf(x))[axis];
-  if (!size.isKnown() && size.expression.empty())
-    return n.refuse("k is the smaller of a number and a size, which is no sum "
-                    "or product of those of the inputs");
+  Value places = placesAlong(n, x, axis);
   Dims none(n.rank(x), 0), behind = none;
   behind[axis] = limit;
   bool largest = std::get<bool>(attrs.at("largest"));
@@ -49,7 +63,6 @@ static void topKOfAtMost(NodeContext &n, int64_t limit, int64_t axis,
                       {{"pads_begin", none}, {"pads_end", behind}});
   attrs.emplace("k", limit);
   Values results = n.ops("TopK", {padded}, attrs, {n.type(x), DType::s64});
-  Value places = n.indexAlong(n.expandTo(n.scalar(0, DType::s64), {size}), 0);
   places = n.slice(places, 0, 0, limit);
   Value count = n.reshape(n.op("Shape", {places}, {}, DType::s64), {});
   Value k = n.cast(n.reshape(n.in(1), {}), DType::s64);
