@@ -2,6 +2,7 @@
 """Writes test cases into folders, as ONNX keeps them."""
 
 import pathlib
+import sys
 
 import numpy
 import onnx
@@ -33,3 +34,14 @@ def write_case(folder, model, inputs, outputs):
         for i, (port, value) in enumerate(zip(ports, values)):
             path = data / f"{kind}_{i}.pb"
             path.write_bytes(message(value, port).SerializeToString())
+
+
+def write_all(kind, usage, adders):
+    """The program: hands the cases of the folder that the command names, an
+    object of class `kind`, to each of `adders`, and fails if cases did."""
+    if len(sys.argv) != 2:
+        sys.exit(usage)
+    cases = kind(sys.argv[1])
+    for add in adders:
+        add(cases)
+    sys.exit(1 if cases.failed else 0)

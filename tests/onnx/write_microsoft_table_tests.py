@@ -8,14 +8,12 @@ As write_microsoft_tests.py, but what ONNX Runtime has no kernel for on CPUs is
 judged by numpy.
 """
 
-import sys
-
 import ml_dtypes
 import numpy as np
 from onnx import helper
 
-from case_files import write_case
-from write_microsoft_tests import DOMAIN, Cases, f32, floats, rng, s8, u8
+from case_files import write_all, write_case
+from microsoft_cases import DOMAIN, Cases, f32, floats, rng, s8, u8
 
 
 def add_expected(c, name, op, inputs, result, weights=(), **attrs):
@@ -226,20 +224,15 @@ def add_others(c):
     )
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    cases = Cases(sys.argv[1])
-    for add in (
-        add_products,
-        add_block_tables,
-        add_embeddings,
-        add_relative_positions,
-        add_others,
-    ):
-        add(cases)
-    sys.exit(1 if cases.failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_all(
+        Cases,
+        __doc__,
+        (
+            add_products,
+            add_block_tables,
+            add_embeddings,
+            add_relative_positions,
+            add_others,
+        ),
+    )
