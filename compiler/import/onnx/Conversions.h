@@ -76,6 +76,8 @@ std::span<const OpConversion> activationConversions();
 std::span<const OpConversion> reduceConversions();
 std::span<const OpConversion> normConversions();
 std::span<const OpConversion> movementConversions();
+std::span<const OpConversion> partConversions();
+std::span<const OpConversion> padConversions();
 std::span<const OpConversion> shapeConversions();
 std::span<const OpConversion> indexingConversions();
 std::span<const OpConversion> searchConversions();

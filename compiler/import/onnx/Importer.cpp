@@ -17,6 +17,8 @@ std::vector<std::span<const OpConversion>> conversionTables() {
           reduceConversions(),
           normConversions(),
           movementConversions(),
+          partConversions(),
+          padConversions(),
           shapeConversions(),
           indexingConversions(),
           searchConversions(),

@@ -255,6 +255,11 @@ static Dims numbersOf(const Sizes &sizes) {
   return numbers;
 }
 
+std::string termOf(const Size &size) {
+  return size.isKnown() ? std::to_string(size.number)
+                        : "(" + size.expression + ")";
+}
+
 Size productOf(const Sizes &sizes, int64_t from, int64_t to) {
   Dims known;
   std::string expression;

@@ -193,6 +193,9 @@ private:
   std::vector<Named> outs;
 };
 
+/// The expression of a size, in parentheses, or its number.
+std::string termOf(const Size &size);
+
 /// The product of sizes from `from` on, before `to`; neither a number nor an
 /// expression if it is too large.
 Size productOf(const Sizes &sizes, int64_t from, int64_t to);

@@ -3,7 +3,7 @@
 // Sizes that are not known: shapes that models compute from them become
 // expressions of names.
 #include "compiler/import/onnx/SizeTrials.h"
-#include "compiler/import/onnx/TestModels.h"
+#include "compiler/import/onnx/TestGraphs.h"
 #include "dialects/graph/SizeExpr.h"
 
 using namespace tenon;
@@ -127,31 +127,10 @@ TEST(SizeTrials, PositionsOfWindows) {
   EXPECT_EQ(trials.numbersOf(*found), padded) << *found;
 }
 
-ValueInfoProto named(std::string_view name, DataType type,
-                     const std::vector<std::string_view> &dims) {
-  ValueInfoProto value = port(name, type, {});
-  for (std::string_view dim : dims)
-    if (dim.find_first_not_of("0123456789") == dim.npos)
-      value.shape->emplace_back().value = std::stoll(std::string(dim));
-    else
-      value.shape->emplace_back().name = dim;
-  return value;
-}
-
-NodeProto named(NodeProto node, std::string_view result) {
-  node.outputs = {result};
-  return node;
-}
-
-TensorProto integers(std::string_view name, std::vector<int64_t> values,
-                     bool isScalar = false) {
-  TensorProto tensor;
-  tensor.name = name;
-  tensor.type = DataType::s64;
-  if (!isScalar)
-    tensor.dims = {static_cast<int64_t>(values.size())};
-  tensor.int64s = std::move(values);
-  return tensor;
+Imported importedOf(const ModelProto &model) {
+  auto imported = importModel(model);
+  EXPECT_TRUE(imported) << (imported ? "" : str(imported.errors()));
+  return imported ? std::move(*imported) : Imported{};
 }
 
 const graph::Op *find(const graph::Graph &graph, std::string_view kind) {
@@ -161,247 +140,197 @@ const graph::Op *find(const graph::Graph &graph, std::string_view kind) {
   return nullptr;
 }
 
+using Texts = std::vector<std::string>;
+
+/// The sizes of the result of the first operation of this kind.
+Texts sizesOf(const Imported &imported, std::string_view kind) {
+  const graph::Op *op = find(imported.graph, kind);
+  EXPECT_TRUE(op) << kind;
+  return op ? imported.graph.tensor(op->outputs[0]).sizes : Texts{};
+}
+
+const graph::LogicalTensor &output(const Imported &imported, size_t i = 0) {
+  return imported.graph.tensor(*imported.outputs.at(i).id);
+}
+
+/// The shape of x, "all", its sizes 0 and 1, "b" and "t", and what is made of
+/// them.
+std::vector<NodeProto> withSizesOfX(const std::vector<NodeProto> &more) {
+  std::vector<NodeProto> nodes = {node("Shape", {"x"}, {"all"}),
+                                  node("Gather", {"all", "zero"}, {"b"}),
+                                  node("Gather", {"all", "one"}, {"t"})};
+  nodes.insert(nodes.end(), more.begin(), more.end());
+  return nodes;
+}
+
+/// Those of 64 bits with one element, or none of the dims.
+std::vector<TensorProto> numbers(graph::Dims dims = {1}) {
+  return {integers("zero", dims, {0}), integers("one", dims, {1}),
+          integers("all of it", dims, {INT64_MAX})};
+}
+
 /// A reshape of x, [batch, sequence length, 24], to the sizes `first` and
 /// `second`, which are computed from its shape, and `rest`.
-Expected<Imported> reshaped(std::string_view first, std::string_view second,
-                            std::vector<int64_t> rest) {
-  ModelProto model = modelOf(nodeOf("Reshape", {"x", "shape"}));
-  NodeProto reshape = model.graph.nodes[0];
-  NodeProto concat = named(nodeOf("Concat", {first, second, "rest"}), "shape");
-  concat.attributes.emplace_back().name = "axis";
-  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
-                       named(nodeOf("Gather", {"all", "zero"}), "b"),
-                       named(nodeOf("Gather", {"all", "one"}), "t"), concat,
-                       reshape};
-  model.graph.inputs = {
-      named("x", DataType::f32, {"batch", "sequence length", "24"})};
-  model.graph.initializers = {integers("zero", {0}), integers("one", {1}),
-                              integers("rest", std::move(rest))};
-  return importModel(model);
+Imported reshaped(std::string_view first, std::string_view second,
+                  const graph::Dims &rest) {
+  std::vector<TensorProto> weights = numbers();
+  weights.push_back(
+      integers("rest", {static_cast<int64_t>(rest.size())}, rest));
+  return importedOf(
+      modelOf(withSizesOfX({node("Concat", {first, second, "rest"}, {"shape"},
+                                 {attr("axis", int64_t{0})}),
+                            node("Reshape", {"x", "shape"}, {"y"})}),
+              {named("x", DataType::f32, {"batch", "sequence length", "24"})},
+              {"y"}, weights));
 }
 
 TEST(OnnxSizes, ReshapesByComputedShapes) {
   // Sizes that stay where they are need no names.
-  auto kept = reshaped("b", "t", {3, 8});
-  ASSERT_TRUE(kept) << str(kept.errors());
-  ASSERT_EQ(kept->graph.ops.size(), 1u); // only the reshape is left
-  EXPECT_EQ(kept->graph.ops[0].attrOr<graph::Dims>("shape", {}),
+  Imported kept = reshaped("b", "t", {3, 8});
+  ASSERT_EQ(kept.graph.ops.size(), 1u); // only the reshape is left
+  EXPECT_EQ(kept.graph.ops[0].attrOr<graph::Dims>("shape", {}),
             (graph::Dims{0, 0, 3, 8}));
-  const graph::LogicalTensor &x = kept->graph.tensor(kept->graph.inputPorts[0]);
-  EXPECT_EQ(x.sizes,
-            (std::vector<std::string>{"batch", "sequence_length", "24"}));
-  EXPECT_EQ(kept->graph.tensor(*kept->outputs[0].id).name, "y");
+  const graph::LogicalTensor &x = kept.graph.tensor(kept.graph.inputPorts[0]);
+  EXPECT_EQ(x.sizes, (Texts{"batch", "sequence_length", "24"}));
+  EXPECT_EQ(output(kept).name, "y");
 
-  auto moved = reshaped("t", "b", {24});
-  ASSERT_TRUE(moved) << str(moved.errors());
-  const graph::LogicalTensor &y = moved->graph.tensor(*moved->outputs[0].id);
-  EXPECT_EQ(y.shape, (graph::Dims{kAny, kAny, 24}));
-  EXPECT_EQ(y.sizes,
-            (std::vector<std::string>{"sequence_length", "batch", "24"}));
+  Imported moved = reshaped("t", "b", {24});
+  EXPECT_EQ(output(moved).shape, (graph::Dims{kAny, kAny, 24}));
+  EXPECT_EQ(output(moved).sizes, (Texts{"sequence_length", "batch", "24"}));
 
   // One is left to the elements.
-  auto rest = reshaped("t", "b", {2, -1});
-  ASSERT_TRUE(rest) << str(rest.errors());
-  EXPECT_EQ(rest->graph.tensor(*rest->outputs[0].id).sizes.back(), "12");
+  EXPECT_EQ(output(reshaped("t", "b", {2, -1})).sizes.back(), "12");
 }
 
-/// Positions 0, 1, .. of as many tokens as there are.
+/// Positions 0, 1, .. of as many tokens as there are; centres of cells are
+/// counted in f32.
 TEST(OnnxSizes, RangesUpToASize) {
-  ModelProto model = modelOf(nodeOf("Range", {"zero", "n", "one"}));
-  NodeProto range = model.graph.nodes[0];
-  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
-                       named(nodeOf("Gather", {"all", "one"}), "n"), range};
-  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"})};
-  model.graph.initializers = {integers("zero", {0}, true),
-                              integers("one", {1}, true)};
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  const graph::Op *expand = find(imported->graph, "Expand");
-  ASSERT_TRUE(expand);
-  EXPECT_EQ(imported->graph.tensor(expand->outputs[0]).sizes,
-            std::vector<std::string>{"tokens"});
-  EXPECT_TRUE(find(imported->graph, "GenIndex"));
-
-  // Centres of cells are counted in f32.
-  NodeProto cast = named(nodeOf("Cast", {"n"}), "m");
-  cast.attributes.emplace_back().name = "to";
-  cast.attributes.back().i = 1;
-  model.graph.nodes.insert(model.graph.nodes.begin() + 2, cast);
-  model.graph.nodes[3].inputs = {"zero", "m", "one"};
-  TensorProto zero = integers("zero", {}, true), one = zero;
-  zero.type = one.type = DataType::f32;
-  one.name = "step";
-  zero.int64s = {};
-  zero.floats = {0};
-  one.floats = {1};
-  model.graph.initializers[0] = zero;
-  model.graph.initializers.push_back(one);
-  model.graph.nodes[3].inputs[2] = "step";
-  auto floats = importModel(model);
-  ASSERT_TRUE(floats) << str(floats.errors());
-  expand = find(floats->graph, "Expand");
-  ASSERT_TRUE(expand);
-  EXPECT_EQ(floats->graph.tensor(expand->outputs[0]).sizes,
-            std::vector<std::string>{"tokens"});
+  std::vector<TensorProto> weights = numbers({});
+  weights.push_back(floats("zero, f32", {}, {0}));
+  weights.push_back(floats("one, f32", {}, {1}));
+  for (Names ends :
+       {Names{"zero", "t", "one"}, {"zero, f32", "floats", "one, f32"}}) {
+    ModelProto model = modelOf(
+        withSizesOfX({node("Cast", {"t"}, {"floats"}, {attr("to", int64_t{1})}),
+                      node("Range", ends, {"y"})}),
+        {named("x", DataType::f32, {"batch", "tokens"})}, {"y"}, weights);
+    Imported imported = importedOf(model);
+    EXPECT_EQ(sizesOf(imported, "Expand"), Texts{"tokens"});
+    EXPECT_TRUE(find(imported.graph, "GenIndex"));
+  }
 }
 
 /// Before version 13 the dims from the axis on are one.
 TEST(OnnxSizes, FlattensForOldSoftmax) {
   for (int64_t axis : {1, 2}) {
-    ModelProto model = modelOf(nodeOf("Softmax", {"x"}), 11);
-    AttributeProto &attribute = model.graph.nodes[0].attributes.emplace_back();
-    attribute.name = "axis";
-    attribute.i = axis;
-    model.graph.inputs = {named("x", DataType::f32, {"batch", "h", "w"})};
-    auto imported = importModel(model);
-    ASSERT_TRUE(imported) << str(imported.errors());
-    const graph::Op *softmax = find(imported->graph, "SoftMax");
+    Imported imported = importedOf(modelOf(
+        {node("Softmax", {"x"}, {"y"}, {attr("axis", axis)})},
+        {named("x", DataType::f32, {"batch", "h", "w"})}, {"y"}, {}, 11));
+    const graph::Op *softmax = find(imported.graph, "SoftMax");
     ASSERT_TRUE(softmax);
     // The last dim is alone, and nothing is reshaped.
-    EXPECT_EQ(imported->graph.ops.size(), axis == 2 ? 1u : 3u);
-    EXPECT_EQ(imported->graph.tensor(softmax->inputs[0]).shape->size(),
+    EXPECT_EQ(imported.graph.ops.size(), axis == 2 ? 1u : 3u);
+    EXPECT_EQ(imported.graph.tensor(softmax->inputs[0]).shape->size(),
               axis == 2 ? 3u : 2u);
-    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
-              (graph::Dims{kAny, kAny, kAny}));
+    EXPECT_EQ(output(imported).shape, (graph::Dims{kAny, kAny, kAny}));
     if (axis == 1)
-      EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).sizes,
-                (std::vector<std::string>{"batch", "h", "w"}));
+      EXPECT_EQ(output(imported).sizes, (Texts{"batch", "h", "w"}));
   }
 }
 
-/// A table that is cut to as many rows as there are tokens.
-TEST(OnnxSizes, SlicesUpToASize) {
-  ModelProto model = modelOf(nodeOf("Slice", {"table", "from", "n", "axis"}));
-  NodeProto slice = model.graph.nodes[0];
-  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
-                       named(nodeOf("Gather", {"all", "axis"}), "n"), slice};
-  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
-                        port("table", DataType::f32, {1, 512})};
-  model.graph.initializers = {integers("from", {0}), integers("axis", {1})};
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  const graph::Op *op = find(imported->graph, "Slice");
-  ASSERT_TRUE(op);
-  EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
-            (std::vector<std::string>{"1", "tokens"}));
-}
-
-/// The last rows of a table are those of the tokens, of which -0 are all.
-TEST(OnnxSizes, SlicesFromTheEnd) {
-  ModelProto model = modelOf(nodeOf("Slice", {"table", "less", "to", "axis"}));
-  NodeProto slice = model.graph.nodes[0];
-  model.graph.nodes = {named(nodeOf("Shape", {"x"}), "all"),
-                       named(nodeOf("Gather", {"all", "axis"}), "n"),
-                       named(nodeOf("Neg", {"n"}), "less"), slice};
-  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
-                        named("table", DataType::f32, {"1", "total"})};
-  model.graph.initializers = {integers("to", {INT64_MAX}),
-                              integers("axis", {1})};
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  const graph::Op *op = find(imported->graph, "Slice");
-  ASSERT_TRUE(op);
-  EXPECT_EQ(imported->graph.tensor(op->outputs[0]).sizes,
-            (std::vector<std::string>{"1", "tokens"}));
-  ASSERT_TRUE(imported->graph.sizeFacts.contains("tokens"));
-  EXPECT_EQ(imported->graph.sizeFacts.at("tokens").min, 1);
-  EXPECT_FALSE(imported->graph.sizeFacts.contains("total"));
+/// A table that is cut to as many rows as there are tokens: the first ones, or
+/// the last ones, of which -0 are all.
+TEST(OnnxSizes, SlicesOfATable) {
+  for (bool isFirst : {true, false}) {
+    Imported imported = importedOf(modelOf(
+        withSizesOfX({node("Neg", {"t"}, {"less"}),
+                      node("Slice",
+                           isFirst ? Names{"table", "zero", "t", "one"}
+                                   : Names{"table", "less", "all of it", "one"},
+                           {"y"})}),
+        {named("x", DataType::f32, {"batch", "tokens"}),
+         named("table", DataType::f32, {"1", isFirst ? "512" : "total"})},
+        {"y"}, numbers()));
+    EXPECT_EQ(sizesOf(imported, "Slice"), (Texts{"1", "tokens"}));
+    const auto &facts = imported.graph.sizeFacts;
+    EXPECT_FALSE(facts.contains("total"));
+    if (isFirst)
+      continue;
+    ASSERT_TRUE(facts.contains("tokens"));
+    EXPECT_EQ(facts.at("tokens").min, 1);
+  }
 }
 
 /// A mask that is cut to as many entries as there are tokens with those before,
 /// which are fewer than the mask has in hardly any trial.
 TEST(OnnxSizes, CutsThatFitInEachExecution) {
-  ModelProto model = modelOf(nodeOf("Slice", {"mask", "from", "n", "axis"}));
-  NodeProto slice = model.graph.nodes[0];
-  NodeProto join = named(nodeOf("Concat", {"past", "x"}), "both");
-  join.attributes.emplace_back().name = "axis";
-  join.attributes.back().i = 1;
-  model.graph.nodes = {join, named(nodeOf("Shape", {"both"}), "shape"),
-                       named(nodeOf("Gather", {"shape", "axis"}), "n"), slice};
-  model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens"}),
-                        named("mask", DataType::f32, {"batch", "total"}),
-                        named("past", DataType::f32, {"batch", "past"})};
-  model.graph.initializers = {integers("from", {0}), integers("axis", {1})};
   for (const char *total : {"total", "16"}) {
-    model.graph.inputs[1] = named("mask", DataType::f32, {"batch", total});
-    auto imported = importModel(model);
-    ASSERT_TRUE(imported) << str(imported.errors());
-    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).sizes,
-              (std::vector<std::string>{"batch", "(tokens + past)"}));
+    Imported imported = importedOf(modelOf(
+        {node("Concat", {"past", "x"}, {"both"}, {attr("axis", int64_t{1})}),
+         node("Shape", {"both"}, {"shape"}),
+         node("Gather", {"shape", "one"}, {"n"}),
+         node("Slice", {"mask", "zero", "n", "one"}, {"y"})},
+        {named("x", DataType::f32, {"batch", "tokens"}),
+         named("mask", DataType::f32, {"batch", total}),
+         named("past", DataType::f32, {"batch", "past"})},
+        {"y"}, numbers()));
+    EXPECT_EQ(output(imported).sizes, (Texts{"batch", "(tokens + past)"}));
   }
+}
+
+/// Attention of two heads with these operands, after other nodes.
+Imported attended(std::vector<NodeProto> nodes, Names operands,
+                  std::vector<ValueInfoProto> inputs) {
+  nodes.push_back(node("Attention", operands, {"y", "present"},
+                       {attr("num_heads", int64_t{2})}));
+  nodes.back().domain = "com.microsoft";
+  inputs.push_back(named("x", DataType::f32, {"batch", "tokens", "8"}));
+  inputs.push_back(port("w", DataType::f32, {8, 24}));
+  inputs.push_back(port("b", DataType::f32, {24}));
+  bool hasPast = operands.size() > 4;
+  ModelProto model = modelOf(std::move(nodes), std::move(inputs),
+                             hasPast ? Names{"y", "present"} : Names{"y"});
+  if (!hasPast)
+    model.graph.nodes.back().outputs.pop_back();
+  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
+  return importedOf(model);
 }
 
 /// Keys and values of the past are side by side in front of the samples, whose
 /// number and length are not known.
 TEST(OnnxSizes, PastOfAttention) {
-  ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "", "past"}));
-  model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
-  NodeProto &attention = model.graph.nodes[0];
-  attention.domain = "com.microsoft";
-  attention.outputs = {"y", "present"};
-  AttributeProto &heads = attention.attributes.emplace_back();
-  heads.name = "num_heads";
-  heads.i = 2;
-  model.graph.inputs = {
-      named("x", DataType::f32, {"batch", "tokens", "8"}),
-      port("w", DataType::f32, {8, 24}), port("b", DataType::f32, {24}),
-      named("past", DataType::f32, {"2", "batch", "2", "before", "4"})};
-  model.graph.outputs.push_back(port("present", DataType::f32, {}));
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
-            (graph::Dims{kAny, kAny, 8}));
-  EXPECT_EQ(imported->graph.tensor(*imported->outputs[1].id).shape,
-            (graph::Dims{2, kAny, 2, kAny, 4}));
+  Imported imported = attended(
+      {}, {"x", "w", "b", "", "past"},
+      {named("past", DataType::f32, {"2", "batch", "2", "before", "4"})});
+  EXPECT_EQ(output(imported).shape, (graph::Dims{kAny, kAny, 8}));
+  EXPECT_EQ(output(imported, 1).shape, (graph::Dims{2, kAny, 2, kAny, 4}));
 }
 
 /// Lengths of as many samples as there are; and their ends, then their
 /// beginnings.
 TEST(OnnxSizes, LengthsOfSamples) {
-  for (bool both : {false, true}) {
-    ModelProto model = modelOf(nodeOf("Attention", {"x", "w", "b", "lengths"}));
-    model.operatorSets.push_back({.domain = "com.microsoft", .version = 1});
-    NodeProto attention = model.graph.nodes[0];
-    attention.domain = "com.microsoft";
-    AttributeProto &heads = attention.attributes.emplace_back();
-    heads.name = "num_heads";
-    heads.i = 2;
-    model.graph.nodes = {attention};
-    model.graph.inputs = {named("x", DataType::f32, {"batch", "tokens", "8"}),
-                          port("w", DataType::f32, {8, 24}),
-                          port("b", DataType::f32, {24}),
-                          named("lengths", DataType::s32, {"batch"})};
-    if (both) {
-      model.graph.inputs.back().name = "ends";
-      NodeProto join = named(nodeOf("Concat", {"ends", "ends"}), "lengths");
-      join.attributes.emplace_back().name = "axis";
-      model.graph.nodes.insert(model.graph.nodes.begin(), join);
-    }
-    auto imported = importModel(model);
-    ASSERT_TRUE(imported) << str(imported.errors());
-    EXPECT_EQ(imported->graph.tensor(*imported->outputs[0].id).shape,
-              (graph::Dims{kAny, kAny, 8}));
+  NodeProto join =
+      node("Concat", {"ends", "ends"}, {"both"}, {attr("axis", int64_t{0})});
+  for (std::string_view lengths : {"ends", "both"}) {
+    Imported imported = attended({join}, {"x", "w", "b", lengths},
+                                 {named("ends", DataType::s32, {"batch"})});
+    EXPECT_EQ(output(imported).shape, (graph::Dims{kAny, kAny, 8}));
   }
 }
 
 /// Exporters write sums where two dims are joined.
 TEST(OnnxSizes, DimsMayBeSums) {
-  ModelProto model = modelOf(nodeOf("Concat", {"past", "x"}));
-  model.graph.nodes[0].attributes.emplace_back().name = "axis";
-  model.graph.inputs = {named("past", DataType::f32, {"past", "4"}),
-                        named("x", DataType::f32, {"new", "4"}),
-                        named("mask", DataType::f32, {"past + new", "4"}),
-                        named("other", DataType::f32, {"past + gone", "4"})};
-  NodeProto add = named(nodeOf("Add", {"y", "mask"}), "z");
-  model.graph.nodes.push_back(add);
-  model.graph.nodes.push_back(named(nodeOf("Relu", {"other"}), "o"));
-  model.graph.outputs.push_back(port("z", DataType::f32, {}));
-  model.graph.outputs.push_back(port("o", DataType::f32, {}));
-  auto imported = importModel(model);
-  ASSERT_TRUE(imported) << str(imported.errors());
-  const graph::Graph &g = imported->graph;
-  EXPECT_EQ(g.tensor(*imported->inputs[2].id).sizes[0], "past + new");
-  EXPECT_EQ(g.tensor(*imported->inputs[3].id).sizes[0], "past___gone");
+  Imported imported = importedOf(modelOf(
+      {node("Concat", {"past", "x"}, {"y"}, {attr("axis", int64_t{0})}),
+       node("Add", {"y", "mask"}, {"z"}), node("Relu", {"other"}, {"o"})},
+      {named("past", DataType::f32, {"past", "4"}),
+       named("x", DataType::f32, {"new", "4"}),
+       named("mask", DataType::f32, {"past + new", "4"}),
+       named("other", DataType::f32, {"past + gone", "4"})},
+      {"y", "z", "o"}));
+  const graph::Graph &g = imported.graph;
+  EXPECT_EQ(g.tensor(*imported.inputs.at(2).id).sizes[0], "past + new");
+  EXPECT_EQ(g.tensor(*imported.inputs.at(3).id).sizes[0], "past___gone");
 }
 
 } // namespace

@@ -103,13 +103,15 @@ inline ModelProto modelOf(std::vector<NodeProto> nodes,
   return model;
 }
 
+/// Dims that are names, or numbers.
 inline ValueInfoProto named(std::string_view name, DataType type,
                             const Names &dims) {
-  ValueInfoProto value = port(name, type, graph::Dims(dims.size(), 0));
-  for (size_t i = 0; i < dims.size(); ++i) {
-    (*value.shape)[i].value.reset();
-    (*value.shape)[i].name = dims[i];
-  }
+  ValueInfoProto value = port(name, type, {});
+  for (std::string_view dim : dims)
+    if (dim.find_first_not_of("0123456789") == dim.npos)
+      value.shape->emplace_back().value = std::stoll(std::string(dim));
+    else
+      value.shape->emplace_back().name = dim;
   return value;
 }
 
