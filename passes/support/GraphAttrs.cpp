@@ -122,12 +122,25 @@ TypedAttr splatElement(Value v) {
                           integer.getWidth() == 1 ? value.zext(width) : value);
 }
 
+/// Whether a result has sizes that none of the operands has, as the part of a
+/// table that has an entry for each token: executions differ in them.
+static bool makesUnknownSizes(Operation *op) {
+  auto isUnknown = [](Value v) {
+    auto type = dyn_cast<ShapedType>(v.getType());
+    return type && !type.hasStaticShape();
+  };
+  return llvm::any_of(op->getResults(), isUnknown) &&
+         llvm::none_of(op->getOperands(), isUnknown);
+}
+
 bool isKnownOnce(Value v) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<Value> stack{v};
   while (!stack.empty()) {
     Value x = stack.pop_back_val();
     if (Operation *def = x.getDefiningOp()) {
+      if (makesUnknownSizes(def))
+        return false;
       if (seen.insert(def).second)
         llvm::append_range(stack, def->getOperands());
       continue;

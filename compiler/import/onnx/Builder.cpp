@@ -244,7 +244,7 @@ std::vector<Value> Builder::add(std::string_view kind,
     tryOut(k, op, sizes);
   if (!sizes.empty())
     completeSizes(values.front());
-  notePositions(op);
+  noteSizes(op);
   graph.ops.push_back(std::move(op));
   values.resize(none.size(), kNone);
   return values;

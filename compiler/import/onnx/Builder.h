@@ -101,7 +101,8 @@ public:
   /// None: the rank is not known.
   std::optional<Sizes> sizesOf(Value value);
   /// The elements of a tensor of whole numbers in the same way; none: they
-  /// depend on more than sizes. With `isNegated` they are those times -1.
+  /// depend on more than sizes. With `isNegated` they are those times -1, none
+  /// of which may be below 0.
   std::optional<Sizes> elementsAsSizes(Value value, bool isNegated = false);
   /// The elements of a tensor of whole numbers that are the same whatever the
   /// sizes are, also those that are no multiples of each other.
@@ -163,6 +164,8 @@ private:
   struct Trial {
     std::map<Value, graph::Dims> shapes;
     std::map<Value, reference::Tensor> elements;
+    /// Whether the rest of the model says nothing in it.
+    bool isOver = false;
   };
 
   /// Operands with indices that are right where `guard` does not hold, too.
@@ -189,7 +192,21 @@ private:
   graph::Dims numbersIn(size_t k, graph::Dims dims,
                         const std::vector<std::string> &expressions);
   void completeSizes(Value value);
+  void noteTriedShapes(size_t k, const std::vector<graph::LogicalTensor> &outs);
+  /// Notes sizes of the result of `op`, or sizes that are its elements, which
+  /// are what it makes of those of its operands.
+  void noteSizes(const graph::Op &op);
   void notePositions(const graph::Op &op);
+  void noteTransposed(const graph::Op &op);
+  void notePads(const graph::Op &op);
+  void noteSlice(const graph::Op &op);
+  void noteSum(const graph::Op &op);
+  void noteArithmetic(const graph::Op &op);
+  std::string remainder(const SizeTrials::Numbers &of,
+                        const SizeTrials::Numbers &by,
+                        const std::optional<std::string> &a,
+                        const std::string &b);
+  SizeTrials::Numbers triedNumbers(Value value, int64_t i);
   /// The sizes with these numbers in the trials, where `known` has none.
   using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;
   Sizes sizesFrom(const graph::Dims &known, const TriedDims &numbers) const;

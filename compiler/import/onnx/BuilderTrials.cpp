@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tenon::onnx {
 
@@ -39,8 +40,60 @@ const reference::Tensor *Builder::triedElements(size_t k, Value value) {
   return found == tried[k].elements.end() ? known(value) : &found->second;
 }
 
+/// Gives `other` the sizes of `x`, counted from the last one, before the last
+/// `own` dims. A dim of 1 is repeated, and tells nothing of the other one.
+static void takeSizes(const graph::Dims &x, graph::Dims &other, size_t own) {
+  for (size_t i = own + 1; i <= std::min(x.size(), other.size()); ++i) {
+    int64_t size = x[x.size() - i], &same = other[other.size() - i];
+    if (size != 1 && same != 1)
+      same = size;
+  }
+}
+
+/// The dim of the operand of a product that is summed over.
+static int64_t &summed(const graph::Op &op, graph::LogicalTensor &operand,
+                       bool isLast, const char *transposed) {
+  graph::Dims &dims = *operand.shape;
+  return dims[dims.size() - (isLast != op.attrOr(transposed, false) ? 1 : 2)];
+}
+
+/// Makes sizes those of the first operand where an execution is an error unless
+/// they are the same. Whether `op` has such ones.
+static bool makeAgree(const graph::Op &op,
+                      std::vector<graph::LogicalTensor> &ins) {
+  static constexpr std::string_view elementwise[] = {
+      "Add",   "Subtract", "Multiply", "Divide",       "Maximum", "Minimum",
+      "Equal", "Greater",  "Select",   "GreaterEqual", "And",     "Or"};
+  if (op.kind == "MatMul" && ins[0].shape->size() > 1 &&
+      ins[1].shape->size() > 1) {
+    takeSizes(*ins[0].shape, *ins[1].shape, 2);
+    summed(op, ins[1], false, "transpose_b") =
+        summed(op, ins[0], true, "transpose_a");
+    return true;
+  }
+  if (op.kind == "Concat") {
+    auto rank = static_cast<int64_t>(ins[0].shape->size());
+    auto axis = op.attrOr<int64_t>("axis", 0);
+    for (graph::LogicalTensor &other : ins)
+      for (int64_t i = 0; i < rank; ++i)
+        if (other.shape->size() == ins[0].shape->size() &&
+            i != (axis < 0 ? axis + rank : axis))
+          (*other.shape)[i] = (*ins[0].shape)[i];
+    return true;
+  }
+  if (std::ranges::find(elementwise, op.kind) == std::end(elementwise))
+    return false;
+  // Of all pairs, since the first one may lack the dim or have 1 there.
+  for (size_t a = 0; a < ins.size(); ++a)
+    for (size_t b = a + 1; b < ins.size(); ++b)
+      takeSizes(*ins[a].shape, *ins[b].shape, 0);
+  return true;
+}
+
 void Builder::tryOut(size_t k, const graph::Op &op,
                      const std::vector<std::string> &sizes) {
+  if (tried[k].isOver)
+    return;
   graph::Op copy = op; // inference may change it
   std::vector<graph::LogicalTensor> ins, outs;
   for (Value operand : op.inputs) {
@@ -58,17 +111,32 @@ void Builder::tryOut(size_t k, const graph::Op &op,
       outs.back().shape.reset();
   }
   std::optional<graph::Dims> said = outs.empty() ? std::nullopt : outs[0].shape;
-  if (!graph::inferOp(copy, ins, outs).empty()) {
+  if (std::vector<graph::LogicalTensor> first = outs;
+      !graph::inferOp(copy, ins, outs).empty()) {
     // Here it does not fit, since names that are one size in each execution are
-    // several, or a table is too short. Where it fits, the sizes are as said.
+    // several, or a table is too short. Where it fits, the sizes are as said,
+    // or those of operands that do.
     if (said && !sizes.empty())
-      tryAsSaid(k, op, std::move(*said), *ins[0].shape);
+      return tryAsSaid(k, op, std::move(*said), *ins[0].shape);
+    copy = op;
+    outs = std::move(first);
+    if (makeAgree(op, ins) && graph::inferOp(copy, ins, outs).empty())
+      noteTriedShapes(k, outs);
     return;
   }
-  for (graph::LogicalTensor &out : outs)
+  noteTriedShapes(k, outs);
+  // Of an image without a single window nothing is to be learnt.
+  bool isWindow =
+      op.kind == "Convolution" || op.kind == "MaxPool" || op.kind == "AvgPool";
+  tried[k].isOver = isWindow && std::ranges::count(*outs[0].shape, 0) > 0;
+  evaluateTrial(k, std::move(copy));
+}
+
+void Builder::noteTriedShapes(size_t k,
+                              const std::vector<graph::LogicalTensor> &outs) {
+  for (const graph::LogicalTensor &out : outs)
     if (out.hasStaticShape() && !tensor(out.id).hasStaticShape())
       tried[k].shapes[out.id] = *out.shape;
-  evaluateTrial(k, std::move(copy));
 }
 
 /// The result of `op` has the sizes `said`; the part of a tensor has those of
@@ -160,6 +228,49 @@ std::optional<Sizes> Builder::sizesOf(Value value) {
   return sizesFrom(*t.shape, numbers);
 }
 
+/// The product of `sizes` by that of `others`, of which one is -1 and does not
+/// count; empty if one has no expression. Where the division leaves a rest the
+/// elements do not fit, which is an error of the execution.
+static std::string quotientOf(const Sizes &sizes, const Sizes &others) {
+  int64_t number = 1, divisor = 1;
+  std::vector<std::string> terms, divisors;
+  for (const Size &size : sizes)
+    if (!size.isKnown())
+      terms.push_back(size.expression);
+    else if (__builtin_mul_overflow(number, size.number, &number))
+      return "";
+  for (const Size &size : others) {
+    if (size.number == -1)
+      continue;
+    auto same = std::ranges::find(terms, size.expression);
+    if (size.isKnown() &&
+        __builtin_mul_overflow(divisor, size.number, &divisor))
+      return "";
+    if (size.isKnown())
+      continue;
+    if (same != terms.end())
+      terms.erase(same);
+    else
+      divisors.push_back(size.expression);
+  }
+  if (number < 1 || divisor < 1)
+    return "";
+  int64_t common = std::gcd(number, divisor);
+  auto product = [](int64_t factor, const std::vector<std::string> &factors) {
+    std::string text;
+    for (const std::string &each : factors)
+      text += (text.empty() ? "(" : " * (") + each + ")";
+    if (factor != 1 || text.empty())
+      text += (text.empty() ? "" : " * ") + std::to_string(factor);
+    return text;
+  };
+  if (std::ranges::count(terms, "") || std::ranges::count(divisors, ""))
+    return "";
+  std::string top = product(number / common, terms),
+              bottom = product(divisor / common, divisors);
+  return bottom == "1" ? top : top + " // (" + bottom + ")";
+}
+
 Size Builder::restOf(Value value, const Sizes &sizes) {
   SizeTrials::Numbers rest;
   for (size_t k = 0; k < rest.size(); ++k) {
@@ -178,7 +289,9 @@ Size Builder::restOf(Value value, const Sizes &sizes) {
     if (left >= 0)
       rest[k] = left;
   }
-  return {graph::kUnknownDim, trials.expressionOf(rest).value_or("")};
+  if (auto found = trials.expressionOf(rest))
+    return {graph::kUnknownDim, *found};
+  return sizeOf(quotientOf(sizesOf(value).value_or(Sizes{}), sizes));
 }
 
 /// Gives the sizes of a result that nothing tells the expressions that they
@@ -210,7 +323,8 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value, bool isNegated) {
         return std::nullopt;
       int64_t number = isFloat ? static_cast<int64_t>(elements.at(i))
                                : reference::integerAt(elements, i);
-      if (isNegated && __builtin_sub_overflow(0, number, &number))
+      if (isNegated &&
+          (__builtin_sub_overflow(0, number, &number) || number < 0))
         return std::nullopt;
       dims.push_back(number);
     }
@@ -237,54 +351,22 @@ std::optional<Sizes> Builder::elementsAsSizes(Value value, bool isNegated) {
     return std::nullopt;
   Sizes sizes = sizesFrom(
       graph::Dims(numbers[*first]->size(), graph::kUnknownDim), numbers);
-  // Some are the same number whatever the sizes are.
-  for (Size &size : sizes) {
-    if (size.expression.empty())
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const std::string &text = sizes[i].expression;
+    if (text.empty())
       return std::nullopt;
-    const std::string &text = size.expression;
-    if (text.find_first_not_of("-0123456789") == text.npos)
-      size = {std::stoll(text), ""};
+    // Some are the same number whatever the sizes are.
+    if (text.find_first_not_of("-0123456789") == text.npos) {
+      sizes[i] = {std::stoll(text), ""};
+      continue;
+    }
+    // What is never above 0 is no size but one times -1.
+    bool isAbove = std::ranges::any_of(
+        numbers, [&](const auto &dims) { return dims && (*dims)[i] > 0; });
+    if (!isAbove)
+      return std::nullopt;
   }
   return sizes;
-}
-
-/// Sizes of the result of a window, channels first, that is rounded down.
-void Builder::notePositions(const graph::Op &op) {
-  bool isConvolution = op.kind == "Convolution";
-  if ((!isConvolution && op.kind != "MaxPool" && op.kind != "AvgPool") ||
-      tensor(op.outputs[0]).hasStaticShape() ||
-      op.attrOr<std::string>("auto_pad", "None") != "None" ||
-      op.attrOr<std::string>("rounding_type", "floor") != "floor")
-    return;
-  auto numbers = [&](std::string_view name, size_t rank, int64_t fallback) {
-    graph::Dims given = op.attrOr<graph::Dims>(name, {});
-    given.resize(rank, fallback);
-    return given;
-  };
-  std::optional<Sizes> src = sizesOf(op.inputs[0]);
-  if (!src || src->size() < 3)
-    return;
-  size_t rank = src->size() - 2;
-  graph::Dims kernel = numbers("kernel", rank, 1);
-  if (isConvolution) { // O, I, spatial dims
-    const graph::LogicalTensor &weights = tensor(op.inputs[1]);
-    if (!weights.hasStaticShape() || weights.shape->size() != rank + 2)
-      return;
-    kernel.assign(weights.shape->begin() + 2, weights.shape->end());
-  }
-  graph::Dims begins = numbers("pads_begin", rank, 0),
-              ends = numbers("pads_end", rank, 0),
-              strides = numbers("strides", rank, 1),
-              dilations = numbers("dilations", rank, 1);
-  for (size_t i = 0; i < rank; ++i) {
-    const std::string &size = (*src)[i + 2].expression;
-    if (size.empty())
-      continue;
-    int64_t more =
-        begins[i] + ends[i] - dilations[i] * (kernel[i] - 1) - 1 + strides[i];
-    if (more != 0 || strides[i] != 1)
-      trials.addPositions(size, more, strides[i]);
-  }
 }
 
 std::optional<graph::Dims> Builder::fixedElements(Value value) {
@@ -341,9 +423,13 @@ void Builder::requireNotZero(const std::string &expression) {
 }
 
 Size Builder::sizeOf(const std::string &expression) {
+  if (expression.empty())
+    return {};
   auto numbers = trials.numbersOf(expression);
-  std::string text = (numbers ? trials.expressionOf(*numbers) : std::nullopt)
-                         .value_or(expression);
+  auto found = numbers ? trials.expressionOf(*numbers) : std::nullopt;
+  if (!found)
+    trials.note(expression);
+  std::string text = found.value_or(expression);
   if (text.find_first_not_of("0123456789") == text.npos && text.size() < 18)
     return {std::stoll(text), ""};
   return {graph::kUnknownDim, std::move(text)};

@@ -219,6 +219,126 @@ TEST(ComputedSizes, Pads) {
     }
 }
 
+/// What makes a signal as long as windows of windows need it, for each length.
+TEST(ComputedSizes, PadsForSeveralWindows) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(integers("four", {1}, {4}));
+  weights.push_back(integers("eight", {1}, {8}));
+  auto positions = [](std::string_view of, Names made) {
+    return std::vector<NodeProto>{node("Sub", {of, "one"}, {made[0]}),
+                                  node("Div", {made[0], "four"}, {made[1]})};
+  };
+  auto samples = [](std::string_view of, Names made) {
+    return std::vector<NodeProto>{node("Sub", {of, "one"}, {made[0]}),
+                                  node("Mul", {made[0], "four"}, {made[1]}),
+                                  node("Add", {made[1], "eight"}, {made[2]})};
+  };
+  std::vector<NodeProto> nodes;
+  for (const auto &part : {positions("b", {"more0", "once"}),
+                           positions("once", {"more1", "twice"}),
+                           samples("twice", {"s0", "s1", "inner"}),
+                           samples("inner", {"s2", "s3", "length"})})
+    nodes.insert(nodes.end(), part.begin(), part.end());
+  nodes.push_back(node("Sub", {"length", "b"}, {"more"}));
+  nodes.push_back(node("Concat", {"zero", "zero", "zero", "more"}, {"pads"},
+                       {attr("axis", int64_t{0})}));
+  nodes.push_back(node("Pad", {"x", "pads"}, {"padded"}));
+  nodes.push_back(node("ReduceSum", {"like"}, {"sum"}));
+  nodes.push_back(node("Add", {"padded", "sum"}, {"y"}));
+  std::vector<std::pair<graph::Dims, graph::Dims>> sizes;
+  for (int64_t length = 30; length < 66; ++length)
+    sizes.push_back({{1, length}, {1, 2}});
+  expectSame(sizesOfBoth(nodes), sizes, weights);
+}
+
+/// Tokens of an image with one more: no search finds that sum, and what is made
+/// of it is a product of it.
+TEST(ComputedSizes, TokensOfPatches) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(integers("patch", {1}, {3}));
+  weights.push_back(integers("unit", {}, {1}));
+  weights.push_back(integers("nothing", {}, {0}));
+  weights.push_back(integers("rest", {1}, {-1}));
+  expectSame(
+      sizesOfBoth({node("Div", {"b", "patch"}, {"columns"}),
+                   node("Gather", {"shape", "zero"}, {"a"}),
+                   node("Div", {"a", "patch"}, {"rows"}),
+                   node("Mul", {"rows", "columns"}, {"patches"}),
+                   node("Add", {"one", "patches"}, {"tokens"}),
+                   node("Squeeze", {"tokens", "zero"}, {"limit"}),
+                   node("Range", {"nothing", "limit", "unit"}, {"places"}),
+                   node("Cast", {"places"}, {"numbers"},
+                        {attr("to", static_cast<int64_t>(DataType::f32))}),
+                   node("Concat", {"f", "tokens"}, {"repeated"},
+                        {attr("axis", int64_t{0})}),
+                   node("Expand", {"numbers", "repeated"}, {"table"}),
+                   node("Concat", {"rest", "f"}, {"turned"},
+                        {attr("axis", int64_t{0})}),
+                   node("Reshape", {"table", "turned"}, {"tokensFirst"}),
+                   node("ReduceSum", {"x"}, {"sum"}),
+                   node("ReduceSum", {"like"}, {"sum2"}),
+                   node("Add", {"sum", "sum2"}, {"sums"}),
+                   node("Add", {"tokensFirst", "sums"}, {"y"})}),
+      {{{6, 9}, {2, 4}}, {{7, 11}, {1, 2}}, {{3, 5}, {2, 3}}}, weights);
+}
+
+/// As many entries of the middle as another operand has.
+TEST(ComputedSizes, PartsInTheMiddle) {
+  std::vector<TensorProto> weights = constants();
+  expectSame(sizesOfBoth(
+                 {node("Sub", {"b", "f"}, {"more"}),
+                  node("Div", {"more", "two"}, {"begin"}),
+                  node("Add", {"begin", "f"}, {"end"}),
+                  node("Slice", {"x", "begin", "end", "one", "step"}, {"part"}),
+                  node("Add", {"part", "like"}, {"y"})}),
+             {{{2, 9}, {2, 4}}, {{3, 6}, {3, 6}}, {{1, 8}, {1, 5}}}, weights);
+}
+
+/// Around the middle of a table, and what is missing to the next multiple of a
+/// window by the remainder of what is negative.
+TEST(ComputedSizes, DifferencesBelow0) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(integers("centre", {1}, {7}));
+  weights.push_back(integers("four", {1}, {4}));
+  weights.push_back(integers("three", {1}, {3}));
+  for (std::string_view missing : {"d0", "d1"})
+    expectSame(
+        sizesOfBoth({node("Sub", {"centre", "f"}, {"begin"}),
+                     node("Add", {"centre", "f"}, {"end"}),
+                     node("Slice", {"x", "begin", "end", "one"}, {"part"}),
+                     node("Div", {"f", "three"}, {"third"}),
+                     node("Mul", {"third", "back"}, {"d0"}),
+                     node("Add", {"four", "d0"}, {"d1"}),
+                     node("Mod", {missing, "four"}, {"more"}),
+                     node("Concat", {"zero", "zero", "zero", "more"}, {"pads"},
+                          {attr("axis", int64_t{0})}),
+                     node("Pad", {"part", "pads"}, {"padded"}),
+                     node("ReduceSum", {"like"}, {"sum"}),
+                     node("Add", {"padded", "sum"}, {"y"})}),
+        {{{2, 15}, {2, 4}}, {{3, 14}, {3, 6}}, {{1, 9}, {1, 1}}}, weights);
+}
+
+/// Names of two inputs that are one size in each execution: what is made of
+/// both has that size, and a reshape by one name fits the other.
+TEST(ComputedSizes, SizesThatAreTheSame) {
+  std::vector<TensorProto> weights = constants();
+  weights.push_back(integers("rest", {1}, {-1}));
+  weights.push_back(integers("lone", {1}, {1}));
+  expectSame({node("MatMul", {"x", "like"}, {"product"}),
+              node("Add", {"product", "x"}, {"sums"}),
+              node("Shape", {"sums"}, {"shape"}),
+              node("Gather", {"shape", "zero"}, {"a"}),
+              node("Gather", {"shape", "one"}, {"b"}),
+              node("Concat", {"b", "lone", "rest"}, {"apart"},
+                   {attr("axis", int64_t{0})}),
+              node("Reshape", {"like", "apart"}, {"split"}),
+              node("Concat", {"lone", "a", "b"}, {"whole"},
+                   {attr("axis", int64_t{0})}),
+              node("Reshape", {"sums", "whole"}, {"turned"}),
+              node("Add", {"split", "turned"}, {"y"})},
+             {{{4, 4}, {4, 4}}, {{3, 3}, {3, 3}}}, weights);
+}
+
 /// From the last entry to the first, all of them or every second one.
 TEST(ComputedSizes, ReversedDims) {
   for (int64_t step : {-1, -2}) {

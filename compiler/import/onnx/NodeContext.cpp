@@ -321,7 +321,8 @@ Value NodeContext::reshapeTo(Value value, Sizes sizes) {
   for (const Size &size : sizes)
     if (!size.isKnown() && size.expression.empty())
       refuse("a size of the result is not known: it is no sum or product of "
-             "those of the inputs");
+             "those of the inputs: " +
+             textOf(sizes));
   return sized("StaticReshape", {value},
                {{"shape", numbersOf(sizes)}, {"special_zero", false}}, sizes);
 }
@@ -333,7 +334,8 @@ Value NodeContext::expandTo(Value value, const Sizes &sizes) {
     isKnown &= size.isKnown();
     if (!size.isKnown() && size.expression.empty())
       refuse("a size of the result is not known: it is no sum or product of "
-             "those of the inputs");
+             "those of the inputs: " +
+             textOf(sizes));
   }
   if (isKnown)
     return op("Expand", {value}, {{"shape", shape}});

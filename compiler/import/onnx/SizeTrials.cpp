@@ -4,6 +4,7 @@
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace tenon::onnx {
@@ -40,12 +41,16 @@ static std::array<int64_t, SizeTrials::kCount> numbersFor(size_t n) {
 
 const std::array<int64_t, SizeTrials::kCount> &
 SizeTrials::numbersOfName(const std::string &name) {
-  auto found = std::ranges::find(names, name, &Name::text);
-  if (found != names.end())
-    return found->numbers;
+  auto known = std::ranges::find(names, name, &Name::text);
+  if (known != names.end())
+    return known->numbers;
   names.push_back({name, numbersFor(names.size())});
+  found.clear();
   return names.back().numbers;
 }
+
+/// Fewer numbers fit too many expressions.
+static constexpr size_t kLeast = 4;
 
 std::optional<SizeTrials::Numbers>
 SizeTrials::numbersOf(std::string_view expression) {
@@ -173,21 +178,36 @@ known(const std::array<int64_t, SizeTrials::kCount> &all) {
 }
 
 std::optional<std::string>
-SizeTrials::expressionOf(const Numbers &given) const {
+SizeTrials::expressionOf(const Numbers &numbers) const {
+  auto known = found.find(numbers);
+  if (known == found.end())
+    known = found.emplace(numbers, searched(numbers, true)).first;
+  return known->second;
+}
+
+std::optional<std::string> SizeTrials::searched(const Numbers &given,
+                                                bool mayGuess) const {
   auto tells = static_cast<size_t>(std::ranges::count_if(
       given, [](const auto &number) { return number.has_value(); }));
   if (tells < 2)
     return std::nullopt;
   if (auto number = constantOf(given))
     return std::to_string(*number);
-  // A window that does not fit has a number of positions below 0.
+  for (const Positions &each : positions)
+    if (isSame(each.numbers, given))
+      return each.text;
+  // A window that does not fit has a number of positions below 0. What is so
+  // elsewhere, and 0, is the same of too many expressions.
   Numbers numbers = given;
+  size_t above = 0;
   for (auto &number : numbers)
     if (number && *number < 0) {
       number.reset();
       --tells;
+    } else {
+      above += number.value_or(0) > 0;
     }
-  if (tells < 2)
+  if (tells < 2 || (numbers != given && above < kLeast))
     return std::nullopt;
   Search search{numbers, tells};
   for (const Positions &each : positions)
@@ -224,11 +244,11 @@ SizeTrials::expressionOf(const Numbers &given) const {
               return text;
       }
   // Two numbers have too many of these.
-  if (tells < 3)
+  if (tells < 3 || above < std::min(tells, kLeast))
     return std::nullopt;
   if (auto text = productOfPositions(numbers))
     return text;
-  return multipleOf(numbers);
+  return mayGuess ? multipleOf(numbers) : std::nullopt;
 }
 
 /// A name, or the sum of two, and a summand. These come first: what is a part
@@ -274,18 +294,35 @@ SizeTrials::multipleOf(const Numbers &numbers) const {
     bases.push_back({name.text, 0, 1, name.text, known(name.numbers)});
   for (int64_t window = std::min(common, kMost); window > 1; --window)
     for (const Positions &base : bases)
-      for (int64_t more = window; common % window == 0 && more-- > 0;)
-        if (auto summand =
-                aboveMultiples(numbers, base.numbers, more, window)) {
-          std::string text = "(" + base.text + " + " + std::to_string(more) +
-                             ") // " + std::to_string(window) + " * " +
-                             std::to_string(window);
-          if (*summand)
-            text += (*summand > 0 ? " + " : " - ") +
-                    std::to_string(std::abs(*summand));
+      if (common % window == 0)
+        if (auto text = multipleOf(numbers, base, window))
           return text;
-        }
   return std::nullopt;
+}
+
+/// The same for one base and one window. Trials are few, and another summand
+/// that fits them as well gives other sizes than those which are tried: then it
+/// is none, unless something may be padded to the next multiple.
+std::optional<std::string> SizeTrials::multipleOf(const Numbers &numbers,
+                                                  const Positions &base,
+                                                  int64_t window) {
+  std::optional<std::string> text;
+  for (int64_t more = window; more-- > 0;) {
+    auto summand = aboveMultiples(numbers, base.numbers, more, window);
+    if (!summand)
+      continue;
+    if (text)
+      return std::nullopt;
+    std::string by = std::to_string(window);
+    text = "(" + base.text + " + " + std::to_string(more) + ") // " + by +
+           " * " + by;
+    if (*summand)
+      *text +=
+          (*summand > 0 ? " + " : " - ") + std::to_string(std::abs(*summand));
+    if (more == window - 1)
+      return text;
+  }
+  return text;
 }
 
 /// What `numbers` are all above (base + more) // window * window, if it is no
@@ -334,6 +371,12 @@ std::span<const SizeTrials::Name> SizeTrials::namesOfProducts() const {
 /// models compute without one.
 std::vector<SizeTrials::Positions> SizeTrials::factors() const {
   std::vector<Positions> all = positions;
+  // Remainders, which stay small, are factors of nothing.
+  constexpr size_t largest = 5;
+  constexpr int64_t kFew = 256;
+  std::erase_if(all, [](const Positions &each) {
+    return each.numbers[largest].value_or(0) < kFew;
+  });
   for (const Name &name : namesOfProducts())
     for (int64_t divisor : {2, 4, 8, 16, 32, 64})
       for (bool roundsUp : {false, true}) {
@@ -406,15 +449,75 @@ void SizeTrials::addPositions(const std::string &size, int64_t more,
   if (made.divisor != 1)
     made.text = (made.more ? "(" + made.text + ")" : made.text) + " // " +
                 std::to_string(made.divisor);
+  if (auto numbers = numbersOf(made.text)) {
+    made.numbers = *numbers;
+    addPositions(std::move(made));
+  }
+}
+
+void SizeTrials::note(const std::string &expression) {
+  if (auto numbers = numbersOf(expression))
+    note(expression, *numbers);
+}
+
+/// The number of an expression, which may be below 0 itself; absent where
+/// something that is divided is, which executions refuse.
+static std::optional<int64_t>
+numberOf(const SizeExpr &expression,
+         const std::function<int64_t(std::string_view)> &sizeOf) {
+  using Kind = SizeExpr::Kind;
+  std::vector<int64_t> values;
+  for (const SizeExpr::Token &token : expression.postfix()) {
+    if (token.kind == Kind::number || token.kind == Kind::name) {
+      values.push_back(token.kind == Kind::name ? sizeOf(token.name)
+                                                : token.number);
+      continue;
+    }
+    int64_t y = values.back();
+    values.pop_back();
+    int64_t &x = values.back();
+    if (token.kind == Kind::div || token.kind == Kind::rem) {
+      if (x < 0 || y < 1)
+        return std::nullopt;
+      x = token.kind == Kind::div ? x / y : x % y;
+    } else if (token.kind == Kind::add   ? __builtin_add_overflow(x, y, &x)
+               : token.kind == Kind::sub ? __builtin_sub_overflow(x, y, &x)
+                                         : __builtin_mul_overflow(x, y, &x)) {
+      return std::nullopt;
+    }
+  }
+  return values.back();
+}
+
+void SizeTrials::note(const std::string &expression, const Numbers &numbers) {
+  auto parsed = SizeExpr::parse(expression);
+  size_t tells = 0;
+  for (size_t k = 0; parsed && k < kCount; ++k) {
+    if (!numbers[k])
+      continue;
+    auto number = numberOf(*parsed, [&](std::string_view name) {
+      return numbersOfName(std::string(name))[k];
+    });
+    if (!number)
+      continue;
+    // What is left of a size is nothing where that is below 0.
+    if (number != numbers[k] && std::max<int64_t>(*number, 0) != numbers[k])
+      return;
+    ++tells;
+  }
+  if (tells >= kLeast && !searched(numbers, false))
+    addPositions({expression, 0, 1, expression, numbers});
+}
+
+void SizeTrials::addPositions(Positions made) {
   constexpr size_t kMost = 64; // products are searched for pairs
-  auto numbers = numbersOf(made.text);
-  if (!numbers || positions.size() >= kMost ||
+  if (positions.size() >= kMost ||
       std::ranges::any_of(positions, [&](const Positions &other) {
         return other.text == made.text;
       }))
     return;
-  made.numbers = *numbers;
   positions.push_back(std::move(made));
+  found.clear();
 }
 
 } // namespace tenon::onnx

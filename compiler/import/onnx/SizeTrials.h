@@ -43,6 +43,12 @@ public:
   /// since no search finds what is rounded down several times.
   void addPositions(const std::string &size, int64_t more, int64_t stride);
 
+  /// A size that a model computes is one like those of names from here on, if
+  /// no search finds it: what is made of it is a product or a multiple of it.
+  void note(const std::string &expression);
+  /// The same if it has these numbers in the trials.
+  void note(const std::string &expression, const Numbers &numbers);
+
   bool empty() const { return names.empty(); }
 
 private:
@@ -52,6 +58,9 @@ private:
   };
   const std::array<int64_t, kCount> &numbersOfName(const std::string &name);
   struct Search;
+  /// With `mayGuess` also what fits the trials, but might fit others as well.
+  std::optional<std::string> searched(const Numbers &numbers,
+                                      bool mayGuess) const;
   std::optional<std::string> simple(const Search &search) const;
   static std::optional<Numbers> quotient(const Numbers &numbers,
                                          const Numbers &base);
@@ -64,16 +73,21 @@ private:
     Numbers numbers;
   };
 
+  void addPositions(Positions made);
   std::span<const Name> namesOfProducts() const;
   std::vector<Positions> factors() const;
   std::optional<std::string> productOfPositions(const Numbers &numbers) const;
   std::optional<std::string> multipleOf(const Numbers &numbers) const;
+  static std::optional<std::string>
+  multipleOf(const Numbers &numbers, const Positions &base, int64_t window);
   static std::optional<int64_t> aboveMultiples(const Numbers &numbers,
                                                const Numbers &base,
                                                int64_t more, int64_t window);
 
   std::vector<Name> names;
   std::vector<Positions> positions;
+  /// What was found, or not, since the last name and the last positions.
+  mutable std::map<Numbers, std::optional<std::string>> found;
 };
 
 } // namespace tenon::onnx

@@ -131,16 +131,20 @@ func.func @main(%x: tensor<1x30x30x8xf32>) -> tensor<1x15x15x8xf32> {
 
 // -----
 
-// Panels of weights are cut when they are bound, which knows no other size.
+// Panels of weights are cut when they are bound, which knows no other size. A
+// part that has the columns of an execution is none of them.
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x?xf32> {graph.property = "constant"}, %v: tensor<8x?xf32>,
-                %t: tensor<?x8xf32> {graph.property = "constant"}) -> (tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>) {
+                %t: tensor<?x8xf32> {graph.property = "constant"}, %s: tensor<8x64xf32> {graph.property = "constant"})
+                -> (tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>) {
   %r = graph.ReLU %w : (tensor<8x?xf32>) -> tensor<8x?xf32>
   // expected-error @+1 {{MatMul: the columns of constant weights are not known}}
   %0 = graph.MatMul %x, %r : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
   %1 = graph.MatMul %x, %v : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
   // expected-error @+1 {{MatMul: the columns of constant weights are not known}}
   %2 = graph.MatMul %x, %t {transpose_b = true} : (tensor<4x8xf32>, tensor<?x8xf32>) -> tensor<4x?xf32>
-  return %0, %1, %2 : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>
+  %p = graph.Slice %s {begins = array<i64: 0>, ends = array<i64: -9223372036854775808>, axes = array<i64: 1>, graph.result_sizes = [["", "n"]]} : (tensor<8x64xf32>) -> tensor<8x?xf32>
+  %3 = graph.MatMul %x, %p : (tensor<4x8xf32>, tensor<8x?xf32>) -> tensor<4x?xf32>
+  return %0, %1, %2, %3 : tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>, tensor<4x?xf32>
 }
 
 // -----
