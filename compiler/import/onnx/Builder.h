@@ -202,10 +202,6 @@ private:
   void noteSlice(const graph::Op &op);
   void noteSum(const graph::Op &op);
   void noteArithmetic(const graph::Op &op);
-  std::string remainder(const SizeTrials::Numbers &of,
-                        const SizeTrials::Numbers &by,
-                        const std::optional<std::string> &a,
-                        const std::string &b);
   SizeTrials::Numbers triedNumbers(Value value, int64_t i);
   /// The sizes with these numbers in the trials, where `known` has none.
   using TriedDims = std::array<std::optional<graph::Dims>, SizeTrials::kCount>;

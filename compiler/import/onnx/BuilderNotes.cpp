@@ -164,9 +164,10 @@ SizeTrials::Numbers Builder::triedNumbers(Value value, int64_t i) {
 /// does not find the result may have found the operands.
 void Builder::noteArithmetic(const graph::Op &op) {
   static constexpr std::pair<std::string_view, std::string_view> kinds[] = {
-      {"Add", " + "},     {"Subtract", " - "},  {"Multiply", " * "},
-      {"Divide", " // "}, {"Remainder", " % "},
-  };
+      {"Add", " + "},
+      {"Subtract", " - "},
+      {"Multiply", " * "},
+      {"Divide", " // "}};
   constexpr int64_t kMost = 16; // dims of a shape
   auto kind = std::ranges::find(
       kinds, op.kind, &std::pair<std::string_view, std::string_view>::first);
@@ -176,42 +177,20 @@ void Builder::noteArithmetic(const graph::Op &op) {
       tensor(result).numElements() > kMost)
     return;
   for (int64_t i = 0; i < tensor(result).numElements(); ++i) {
-    SizeTrials::Numbers of = triedNumbers(op.inputs[0], i),
-                        by = triedNumbers(op.inputs[1], i);
-    auto a = trials.expressionOf(of), b = trials.expressionOf(by);
-    if (!b)
+    auto a = trials.expressionOf(triedNumbers(op.inputs[0], i)),
+         b = trials.expressionOf(triedNumbers(op.inputs[1], i));
+    if (!a || !b)
       continue;
     std::string text;
     // Nothing on the way may be below 0: 7 + -1 is 7 - 1.
-    if (op.kind == "Remainder")
-      text = remainder(of, by, a, *b);
-    else if (a && op.kind == "Add" && a->starts_with("-"))
+    if (op.kind == "Add" && a->starts_with("-"))
       text = "(" + *b + ") - " + a->substr(1);
-    else if (a && op.kind == "Add" && b->starts_with("-"))
+    else if (op.kind == "Add" && b->starts_with("-"))
       text = "(" + *a + ") - " + b->substr(1);
-    else if (a)
+    else
       text = "(" + *a + ")" + std::string(kind->second) + "(" + *b + ")";
     trials.note(text, triedNumbers(result, i));
   }
-}
-
-/// What is missing to the next multiple is the remainder of -n, or of d - n,
-/// which code has none of: (2 d - n % d) % d is the same.
-std::string Builder::remainder(const SizeTrials::Numbers &of,
-                               const SizeTrials::Numbers &by,
-                               const std::optional<std::string> &a,
-                               const std::string &b) {
-  bool isBelow = std::ranges::any_of(
-      of, [](const auto &number) { return number && *number < 0; });
-  for (bool isWhole : {false, true}) {
-    SizeTrials::Numbers less;
-    for (size_t k = 0; k < of.size() && isBelow; ++k)
-      if (of[k] && by[k])
-        less[k] = (isWhole ? *by[k] : 0) - *of[k];
-    if (auto n = isBelow ? trials.expressionOf(less) : std::nullopt)
-      return "(2 * (" + b + ") - (" + *n + ") % (" + b + ")) % (" + b + ")";
-  }
-  return a ? "(" + *a + ") % (" + b + ")" : "";
 }
 
 } // namespace tenon::onnx

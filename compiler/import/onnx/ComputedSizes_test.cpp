@@ -294,28 +294,37 @@ TEST(ComputedSizes, PartsInTheMiddle) {
              {{{2, 9}, {2, 4}}, {{3, 6}, {3, 6}}, {{1, 8}, {1, 5}}}, weights);
 }
 
-/// Around the middle of a table, and what is missing to the next multiple of a
-/// window by the remainder of what is negative.
+/// Around the middle of a table: a begin that is below 0 in some trials.
 TEST(ComputedSizes, DifferencesBelow0) {
   std::vector<TensorProto> weights = constants();
   weights.push_back(integers("centre", {1}, {7}));
+  expectSame(sizesOfBoth({node("Sub", {"centre", "f"}, {"begin"}),
+                          node("Add", {"centre", "f"}, {"end"}),
+                          node("Slice", {"x", "begin", "end", "one"}, {"part"}),
+                          node("ReduceSum", {"like"}, {"sum"}),
+                          node("Add", {"part", "sum"}, {"y"})}),
+             {{{2, 15}, {2, 4}}, {{3, 14}, {3, 6}}, {{1, 9}, {1, 1}}}, weights);
+}
+
+/// Both dims to multiples of a window, where their remainders differ.
+TEST(ComputedSizes, PadsOfBothDims) {
+  std::vector<TensorProto> weights = constants();
   weights.push_back(integers("four", {1}, {4}));
-  weights.push_back(integers("three", {1}, {3}));
-  for (std::string_view missing : {"d0", "d1"})
-    expectSame(
-        sizesOfBoth({node("Sub", {"centre", "f"}, {"begin"}),
-                     node("Add", {"centre", "f"}, {"end"}),
-                     node("Slice", {"x", "begin", "end", "one"}, {"part"}),
-                     node("Div", {"f", "three"}, {"third"}),
-                     node("Mul", {"third", "back"}, {"d0"}),
-                     node("Add", {"four", "d0"}, {"d1"}),
-                     node("Mod", {missing, "four"}, {"more"}),
-                     node("Concat", {"zero", "zero", "zero", "more"}, {"pads"},
-                          {attr("axis", int64_t{0})}),
-                     node("Pad", {"part", "pads"}, {"padded"}),
-                     node("ReduceSum", {"like"}, {"sum"}),
-                     node("Add", {"padded", "sum"}, {"y"})}),
-        {{{2, 15}, {2, 4}}, {{3, 14}, {3, 6}}, {{1, 9}, {1, 1}}}, weights);
+  std::vector<NodeProto> nodes = {node("Gather", {"shape", "zero"}, {"a"})};
+  for (auto [size, made] : {std::pair{"a", Names{"a0", "a1", "a2"}},
+                            {"b", Names{"b0", "b1", "b2"}}}) {
+    nodes.push_back(node("Mod", {size, "four"}, {made[0]}));
+    nodes.push_back(node("Sub", {"four", made[0]}, {made[1]}));
+    nodes.push_back(node("Mod", {made[1], "four"}, {made[2]}));
+  }
+  nodes.push_back(node("Concat", {"zero", "zero", "a2", "b2"}, {"pads"},
+                       {attr("axis", int64_t{0})}));
+  nodes.push_back(node("Pad", {"x", "pads"}, {"padded"}));
+  nodes.push_back(node("ReduceSum", {"like"}, {"sum"}));
+  nodes.push_back(node("Add", {"padded", "sum"}, {"y"}));
+  expectSame(sizesOfBoth(nodes),
+             {{{13, 11}, {2, 4}}, {{9, 13}, {1, 2}}, {{16, 10}, {1, 2}}},
+             weights);
 }
 
 /// Names of two inputs that are one size in each execution: what is made of

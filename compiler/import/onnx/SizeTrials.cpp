@@ -4,6 +4,7 @@
 #include "dialects/graph/SizeExpr.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
@@ -371,12 +372,6 @@ std::span<const SizeTrials::Name> SizeTrials::namesOfProducts() const {
 /// models compute without one.
 std::vector<SizeTrials::Positions> SizeTrials::factors() const {
   std::vector<Positions> all = positions;
-  // Remainders, which stay small, are factors of nothing.
-  constexpr size_t largest = 5;
-  constexpr int64_t kFew = 256;
-  std::erase_if(all, [](const Positions &each) {
-    return each.numbers[largest].value_or(0) < kFew;
-  });
   for (const Name &name : namesOfProducts())
     for (int64_t divisor : {2, 4, 8, 16, 32, 64})
       for (bool roundsUp : {false, true}) {
@@ -490,6 +485,12 @@ numberOf(const SizeExpr &expression,
 }
 
 void SizeTrials::note(const std::string &expression, const Numbers &numbers) {
+  // What stays small while names grow, as remainders do, is the same for names
+  // that differ: those of the height may be those of the width.
+  constexpr size_t largest = 5;
+  constexpr int64_t kFew = 256;
+  if (std::abs(numbers[largest].value_or(kFew)) < kFew)
+    return;
   auto parsed = SizeExpr::parse(expression);
   size_t tells = 0;
   for (size_t k = 0; parsed && k < kCount; ++k) {
