@@ -32,7 +32,8 @@ enum class Kind : uint32_t {
   op,
   graph,
   partition,
-  compiled
+  compiled,
+  call
 };
 
 struct Handle {
@@ -123,6 +124,10 @@ graph::Dims channelsLastStrides(const graph::Dims &dims);
 
 /// Checks, converts, and wants sizes and a layout.
 Expected<graph::LogicalTensor> placeable(const tenon_logical_tensor &tensor);
+
+/// Errors: BadTensorData where `data` cannot be memory of such elements.
+std::vector<Error> checkAlignment(const graph::LogicalTensor &about,
+                                  const void *data);
 
 /// Bytes from the first to the last element; sizes and strides are known.
 int64_t spanBytes(const graph::LogicalTensor &tensor);

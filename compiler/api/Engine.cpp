@@ -135,17 +135,6 @@ tenon_tensor::~tenon_tensor() {
   a.release ? a.release(a.context, owned) : tenon_rt_free(nullptr, owned);
 }
 
-static std::vector<Error> checkAlignment(const tenon_tensor &tensor,
-                                         const void *data) {
-  auto size = static_cast<size_t>(graph::byteSize(tensor.about.dtype));
-  if (size > 1 && reinterpret_cast<uintptr_t>(data) % size)
-    return errorList(ErrorCode::BadTensorData,
-                     "the data of tensor " + std::to_string(tensor.about.id) +
-                         " are not aligned to elements of " +
-                         std::to_string(size) + " bytes");
-  return {};
-}
-
 /// Memory of the engine's, for all elements.
 static std::vector<Error> allocate(tenon_tensor &tensor) {
   int64_t bytes = std::max<int64_t>(1, spanBytes(tensor.about));
@@ -182,7 +171,7 @@ tenon_status tenon_tensor_create(const tenon_logical_tensor *about,
     if (data == TENON_MEMORY_ALLOCATE) {
       errors = allocate(*made);
     } else {
-      errors = checkAlignment(*made, data);
+      errors = checkAlignment(made->about, data);
       made->data = data;
     }
     if (errors.empty())
@@ -231,7 +220,7 @@ tenon_status tenon_tensor_set_data(tenon_tensor *tensor, void *data) {
                            std::to_string(tensor->about.id) +
                            " is the library's",
                        "write to what tenon_tensor_get_data gives");
-    if (auto e = checkAlignment(*tensor, data); !e.empty())
+    if (auto e = checkAlignment(tensor->about, data); !e.empty())
       return e;
     tensor->data = data;
     tensor->generation.fetch_add(1);

@@ -146,6 +146,17 @@ Expected<graph::LogicalTensor> placeable(const tenon_logical_tensor &tensor) {
   return t;
 }
 
+std::vector<Error> tenon::api::checkAlignment(const graph::LogicalTensor &about,
+                                              const void *data) {
+  auto size = static_cast<size_t>(graph::byteSize(about.dtype));
+  if (size > 1 && reinterpret_cast<uintptr_t>(data) % size)
+    return errorList(ErrorCode::BadTensorData,
+                     "the data of tensor " + std::to_string(about.id) +
+                         " are not aligned to elements of " +
+                         std::to_string(size) + " bytes");
+  return {};
+}
+
 int64_t spanBytes(const graph::LogicalTensor &t) {
   if (t.numElements() == 0)
     return 0;

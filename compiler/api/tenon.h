@@ -9,9 +9,9 @@
 |* handle is NULL and other results mean nothing.  tenon_last_error() tells *|
 |* the rest.  Nothing throws, prints or ends the process.  Beside the       *|
 |* errors listed any call may give NullArgument, BadHandle (of another      *|
-|* kind, destroyed), OutOfMemory and Internal.  Compiling installs LLVM's
-handlers of fatal errors; in a      *|
-|* program that uses the same LLVM, its own are replaced.                   *|
+|* kind, destroyed), OutOfMemory and Internal.  Compiling installs LLVM's   *|
+|* handlers of fatal errors; in a program that uses the same LLVM, its own  *|
+|* are replaced.                                                            *|
 |*                                                                          *|
 |* Handles: X_create makes one, X_destroy ends it; destroying NULL does     *|
 |* nothing.  A handle may be destroyed as soon as no call uses it: objects   *|
@@ -37,8 +37,7 @@ extern "C" {
 
 #define TENON_API TENON_RT_API
 
-/*===-- Status
- * --------------------------------------------------------------===*/
+/*===-- Status ------------------------------------------------------------===*/
 
 /** Zero, or the number of an error: tenon_errors.def lists them. */
 typedef int32_t tenon_status;
@@ -81,8 +80,7 @@ typedef struct tenon_version {
 
 TENON_API tenon_version tenon_get_version(void);
 
-/*===-- Logical tensors
- * -----------------------------------------------------===*/
+/*===-- Logical tensors ---------------------------------------------------===*/
 
 #define TENON_MAX_RANK 12
 /** A rank that is not known. */
@@ -154,8 +152,7 @@ TENON_API tenon_status tenon_logical_tensor_byte_size(
 TENON_API int32_t tenon_logical_tensor_equal(const tenon_logical_tensor *a,
                                              const tenon_logical_tensor *b);
 
-/*===-- Engines and streams
- * -------------------------------------------------===*/
+/*===-- Engines and streams -----------------------------------------------===*/
 
 /** Where memory of tensors and executions comes from, and what is compiled for.
  * Code and what is computed from constants lie in the C library's memory. */
@@ -195,11 +192,19 @@ TENON_API tenon_status tenon_stream_create(tenon_engine *engine,
                                            tenon_stream **stream);
 TENON_API void tenon_stream_destroy(tenon_stream *stream);
 
+/**
+ * Changes `options` so that up to `threads` threads of the OpenMP library that
+ * the process has loaded (GNU's, or one with its entry points) execute: those
+ * that a framework computes with, so that no others spin beside them.  Errors:
+ * BadOption (threads are not 1 to TENON_RT_MAX_THREADS; no such library).
+ */
+TENON_API tenon_status
+tenon_exec_options_use_openmp(tenon_exec_options *options, int32_t threads);
+
 /** The executor behind it, for profiling; owned by the stream. */
 TENON_API tenon_exec *tenon_stream_get_exec(tenon_stream *stream);
 
-/*===-- Tensors
- * -------------------------------------------------------------===*/
+/*===-- Tensors -----------------------------------------------------------===*/
 
 /**
  * A logical tensor with memory.  What a partition computes from constants once
@@ -246,8 +251,7 @@ TENON_API tenon_status tenon_tensor_convert(tenon_stream *stream,
                                             const tenon_tensor *from,
                                             tenon_tensor *to);
 
-/*===-- Operations and graphs
- * -----------------------------------------------===*/
+/*===-- Operations and graphs ---------------------------------------------===*/
 
 /** Kinds of operations: docs/ops.md. */
 typedef enum tenon_op_kind {
@@ -392,8 +396,7 @@ TENON_API const char *tenon_graph_get_tensor_name(const tenon_graph *graph,
 TENON_API tenon_status tenon_graph_to_json(tenon_graph *graph,
                                            const char **text, size_t *length);
 
-/*===-- Partitions
- * ----------------------------------------------------------===*/
+/*===-- Partitions --------------------------------------------------------===*/
 
 typedef enum tenon_partition_policy {
   /** As large as they can be. */
@@ -442,8 +445,7 @@ TENON_API tenon_status
 tenon_partition_get_outputs(const tenon_partition *partition, size_t *count,
                             const tenon_logical_tensor **outputs);
 
-/*===-- Compiled partitions
- * -------------------------------------------------===*/
+/*===-- Compiled partitions -----------------------------------------------===*/
 
 /** Code.  Immutable, re-entrant. */
 typedef struct tenon_compiled_partition tenon_compiled_partition;
@@ -560,8 +562,7 @@ TENON_API tenon_status tenon_compiled_partition_deserialise(
     const void *bytes, size_t size, tenon_engine *engine,
     tenon_compiled_partition **compiled);
 
-/*===-- Settings of the process
- * ---------------------------------------------===*/
+/*===-- Settings of the process -------------------------------------------===*/
 
 /**
  * Compiled partitions kept in memory for equal requests, least recently used
