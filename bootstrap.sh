@@ -13,7 +13,8 @@ packages=(
   clang-22 lld-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   googletest libgtest-dev libgmock-dev libbenchmark-dev
-  nlohmann-json3-dev libcli11-dev libxxhash-dev zlib1g-dev libprotozero-dev
+  nlohmann-json3-dev libcli11-dev libxxhash-dev zlib1g-dev libzstd-dev
+  libprotozero-dev
   libonnx-testdata
   # The repository rule for LLVM asks gcc for directories of the system.
   gcc g++
