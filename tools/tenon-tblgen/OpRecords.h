@@ -82,5 +82,6 @@ void emitTable(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
 void emitDocs(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
 /// One `name = value,` line per operation, for the enum of the C interface.
 void emitCEnum(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
+void emitPython(llvm::raw_ostream &os, const std::vector<OpRecord> &ops);
 
 } // namespace tenon::tblgen

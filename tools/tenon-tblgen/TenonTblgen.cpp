@@ -15,7 +15,7 @@ using namespace llvm;
 using namespace tenon::tblgen;
 
 namespace {
-enum class Action { table, docs, cEnum };
+enum class Action { table, docs, cEnum, python };
 } // namespace
 
 // A function-local option cannot be seen by the plain function pointer that
@@ -34,6 +34,9 @@ static bool emit(raw_ostream &os, const RecordKeeper &records) {
   case Action::cEnum:
     emitCEnum(os, ops);
     break;
+  case Action::python:
+    emitPython(os, ops);
+    break;
   }
   return false;
 }
@@ -44,7 +47,8 @@ int main(int argc, char **argv) {
       cl::values(
           clEnumValN(Action::table, "gen-table", "OpTable.inc (C++ data)"),
           clEnumValN(Action::docs, "gen-docs", "docs/ops.md"),
-          clEnumValN(Action::cEnum, "gen-c-enum", "lines of the C enum")));
+          clEnumValN(Action::cEnum, "gen-c-enum", "lines of the C enum"),
+          clEnumValN(Action::python, "gen-python", "methods of Python")));
   cl::ParseCommandLineOptions(argc, argv, "Tenon's operation table\n");
   return TableGenMain(argv[0], emit);
 }

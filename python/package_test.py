@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package without any other: tensors are arrays of Python's own library."""
+import array
+import pickle
+import threading
+import unittest
+
+import tenon
+from tenon import _abi
+
+
+def floats(*values):
+    return memoryview(array.array("f", values))
+
+
+def zeros(count):
+    return memoryview(array.array("f", [0] * count))
+
+
+def dense(batch=2):
+    """ReLU(x . w) for x of batch rows of 3; w has two columns."""
+    graph = tenon.Graph()
+    x = graph.input("x", (batch, 3))
+    w = graph.constant("w", floats(1, 2, 3, -4, 5, 6).cast("B").cast("f", (3, 2)))
+    graph.output(graph.ReLU(graph.MatMul(x, w, name="fc")))
+    return graph
+
+
+X = floats(1, 0, 2, 0, 1, 0).cast("B").cast("f", (2, 3))
+Y = [11, 14, 3, 0]
+
+
+def run(model, x=X, count=4):
+    y = zeros(count)
+    model(x, out=[y.cast("B").cast("f", (count // 2, 2))])
+    return list(y)
+
+
+class PackageTest(unittest.TestCase):
+    def test_computes(self):
+        self.assertEqual(run(dense().compile()), Y)
+
+    def test_sizes_by_name(self):
+        model = dense("batch").compile()
+        self.assertEqual(model.inputs[0].shape, (None, 3))
+        self.assertEqual(run(model), Y)
+        one = floats(1, 0, 2).cast("B").cast("f", (1, 3))
+        self.assertEqual(run(model, one, 2), Y[:2])
+        self.assertEqual(model.shapes(one), [(1, 2)])
+
+    def test_errors_have_code_operation_and_hint(self):
+        graph = tenon.Graph()
+        a, b = graph.input("a", (2, 3)), graph.input("b", (4, 5))
+        with self.assertRaises(tenon.TenonError) as caught:
+            graph.output(graph.MatMul(a, b, name="product"))
+            graph.compile()
+        e = caught.exception
+        self.assertEqual((e.code, e.name), (_abi.TENON_E_ShapeMismatch,
+                                            "ShapeMismatch"))
+        self.assertEqual((e.op_kind, e.op_name), ("MatMul", "product"))
+        again = pickle.loads(pickle.dumps(e))
+        self.assertEqual((again.code, str(again)), (e.code, str(e)))
+
+    def test_refuses_what_does_not_fit(self):
+        model = dense().compile()
+        for x, name in [(floats(1, 2, 3), "ShapeMismatch"),
+                        (memoryview(array.array("d", [0] * 6)).cast("B")
+                         .cast("d", (2, 3)), "BadDType"),
+                        ([1, 2, 3], "BadTensorData")]:
+            with self.assertRaises(tenon.TenonError) as caught:
+                run(model, x)
+            self.assertEqual(caught.exception.name, name)
+        with self.assertRaises(tenon.TenonError) as caught:
+            model(y=X, out=[zeros(4)])
+        self.assertEqual(caught.exception.name, "PortMismatch")
+
+    def test_constants_change(self):
+        weights = array.array("f", [1, 2, 3, -4, 5, 6])
+        graph = tenon.Graph()
+        x = graph.input("x", (2, 3))
+        w = graph.constant("w", memoryview(weights).cast("B").cast("f", (3, 2)))
+        graph.output(graph.MatMul(x, w))
+        model = graph.compile()
+        before = run(model)
+        weights[0] += 1
+        self.assertEqual(run(model), before)
+        model.constants[0].changed()
+        self.assertEqual(run(model)[0], before[0] + 1)
+
+    def test_results_of_several_operations(self):
+        graph = tenon.Graph()
+        x = graph.input("x", (2, 3))
+        values, where = graph.TopK(x, k=1, results=2)
+        graph.output(values, where)
+        model = graph.compile()
+        best = zeros(2).cast("B").cast("f", (2, 1))
+        index = memoryview(array.array("q", [0, 0])).cast("B").cast("q", (2, 1))
+        model(X, out=[best, index])
+        self.assertEqual((best.tolist(), index.tolist()), ([[2], [1]], [[2], [1]]))
+
+    def test_loads_models(self):
+        model = tenon.load("examples/onnx_c/digits.onnx")
+        self.assertEqual([p.name for p in model.inputs], ["image"])
+        image = zeros(64).cast("B").cast("f", (1, 1, 8, 8))
+        scores = zeros(10)
+        model(image=image, out=[scores.cast("B").cast("f", (1, 10))])
+        self.assertAlmostEqual(sum(scores), 1, places=5)
+        with self.assertRaises(tenon.TenonError) as caught:
+            tenon.load("/no/such.onnx")
+        self.assertEqual(caught.exception.name, "CannotRead")
+
+    def test_threads_share_a_model(self):
+        model = dense().compile(tenon.Engine(threads=2))
+        wrong = []
+
+        def work():
+            for _ in range(100):
+                if run(model) != Y:
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_options_are_those_of_the_compiler(self):
+        dense().compile(tenon.Engine(target_cpu="x86-64-v3"))
+        with self.assertRaises(tenon.TenonError) as caught:
+            tenon.Engine(no_such_option=1)
+        self.assertEqual(caught.exception.name, "BadOption")
+
+    def test_bytes_and_text(self):
+        graph = dense()
+        self.assertIn('"MatMul"', graph.to_json())
+        self.assertGreater(len(graph.compile().serialize()), 1000)
+        self.assertIn("x: 2x3xf32", repr(graph.compile()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tenon, a graph compiler for deep learning on CPUs.
+
+A graph of one's own:
+
+    import numpy as np
+    import tenon
+
+    graph = tenon.Graph()
+    x = graph.input("x", (64, 13))
+    w = graph.constant("w", np.ones((13, 4), np.float32))
+    graph.output(graph.ReLU(graph.MatMul(x, w)))
+    model = graph.compile()
+    y = model(np.ones((64, 13), np.float32))
+
+A model from a file: tenon.load("model.onnx"). PyTorch: torch.compile(model,
+backend="tenon"); nothing has to be imported for that.
+
+Tensors are whatever has DLPack or the buffer protocol, such as arrays of NumPy
+and tensors of PyTorch; they are not copied. Failing calls raise TenonError.
+"""
+from tenon.errors import TenonError
+from tenon.graph import Edge, Graph
+from tenon.library import version
+from tenon.model import Engine, Model, Port, default_engine, load
+
+__all__ = [
+    "Edge", "Engine", "Graph", "Model", "Port", "TenonError", "default_engine",
+    "load", "version",
+]
+__version__ = version()

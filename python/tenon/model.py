@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled graphs, and what executes them."""
+from __future__ import annotations
+
+import ctypes as c
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
+
+from tenon import _abi
+from tenon.errors import error
+from tenon.library import Handle, check, lib, python_lib
+from tenon.results import allocate
+from tenon.tensors import LIST_ITEM, Description, describe, fill, reader
+from tenon.types import DTYPE_NAMES, logical_tensor, shape_of
+
+if TYPE_CHECKING:
+    from tenon.graph import Graph
+
+
+class Engine:
+    """What graphs are compiled for, and the threads that execute them. Any
+    number of threads may use one.
+
+    threads: how many execute a graph together; None: one for each CPU.
+    openmp: they are those of the OpenMP library that the process has loaded,
+        as PyTorch's are, so that no others wait beside them.
+    options: of the compiler, by the names of the command line with _ for -:
+        target_cpu="x86-64-v3".
+    Errors: BadOption.
+    """
+
+    def __init__(self, threads: int | None = 1, *, openmp: bool = False,
+                 **options: Any):
+        self._handle = Handle.make("engine", "tenon_engine_create", None)
+        for name, value in options.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            check(lib.tenon_engine_set_option(
+                self._handle, name.replace("_", "-").encode(), text.encode()))
+        chosen = _abi.tenon_exec_options()
+        lib.tenon_exec_options_init(c.byref(chosen))
+        count = lib.tenon_rt_allowed_cpus() if threads is None else threads
+        if openmp and count != 1:
+            check(lib.tenon_exec_options_use_openmp(c.byref(chosen), count))
+        elif count != 1:
+            chosen.threading, chosen.threads = _abi.TENON_THREADS_TEAM, count
+        self.threads = count
+        self._stream = Handle.make("stream", "tenon_stream_create",
+                                   self._handle, c.byref(chosen))
+
+
+_default: Engine | None = None
+_default_lock = threading.Lock()
+
+
+def default_engine() -> Engine:
+    """One thread, code for this machine."""
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Engine()
+        return _default
+
+
+class Port(NamedTuple):
+    """An input or an output of a model; None in a shape: known at execution."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    id: int
+
+
+class Model:
+    """Compiled code with its constants. Immutable; any number of threads may
+    call one at once.
+
+        y = model(x)                 # results like the inputs: torch or NumPy
+        model(x, out=[y])            # into tensors that there are
+    """
+
+    def __init__(self, code: "Code", constants: Sequence["Bound"]):
+        self.code = code
+        self.inputs = [p for p in code.inputs if p.id not in
+                       {bound.number for bound in constants}]
+        self.outputs = code.outputs
+        self.constants = list(constants)
+        addresses = (c.c_void_p * len(constants))(
+            *[bound.address for bound in constants])
+        self._call = Handle.make("call", "tenon_call_create", code.compiled,
+                                 len(constants), addresses)
+        self._execute = lib.tenon_call_execute
+        self._read = python_lib.tenon_dltensors_read
+        self._count = len(self.inputs) + len(self.outputs)
+        self._array = _abi.tenon_dltensor * self._count
+        self._stream = code.engine._stream.address
+
+    def __call__(self, *args: Any, out: Sequence[Any] | None = None,
+                 **kwargs: Any) -> Any:
+        """Executes. Inputs by position or name; returns the result, a tuple if
+        there are several. Errors: PortMismatch, BadDType, ShapeMismatch,
+        BadStride, BadTensorData."""
+        given = self._in_order(args, kwargs) if kwargs else list(args)
+        if len(given) != len(self.inputs):
+            raise error("PortMismatch", f"{len(given)} inputs are given, the "
+                        f"model has {len(self.inputs)}: "
+                        + ", ".join(p.name for p in self.inputs))
+        results = self._allocate(given) if out is None else list(out)
+        if len(results) != len(self.outputs):
+            raise error("PortMismatch", f"{len(results)} outputs are given, the "
+                        f"model has {len(self.outputs)}")
+        self.execute(given + results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def execute(self, tensors: list, engine: Engine | None = None) -> None:
+        """Executes on a list of all inputs and then all outputs: the fast way.
+        Outputs are written. With `engine` its threads execute. Errors: those of
+        a call."""
+        if self.code.permutation:
+            count = len(self.inputs)
+            results = tensors[count:]
+            tensors = tensors[:count] + [results[i]
+                                         for i in self.code.permutation]
+        described = self._array()
+        kinds = set(map(type, tensors))
+        read = reader(kinds.pop()) if len(kinds) == 1 else None
+        if read is None:
+            keep = fill(described, tensors)
+        else:
+            keep = None
+            check(self._read(LIST_ITEM, read, id(tensors), len(tensors),
+                             described))
+        stream = engine._stream.address if engine else self._stream
+        status = self._execute(self._call.address, stream, len(tensors),
+                               described)
+        del keep
+        if status:
+            check(status)
+
+    def shapes(self, *args: Any) -> list[tuple[int, ...]]:
+        """Sizes of the results for these inputs. Errors: ShapeMismatch."""
+        if self.code.static:
+            return [p.shape for p in self.outputs]
+        return self.code.shapes({p.id: describe(a).shape
+                                 for p, a in zip(self.inputs, args)})
+
+    def serialize(self) -> bytes:
+        """The code as bytes for the same build of Tenon, without constants."""
+        size = c.c_size_t()
+        check(lib.tenon_compiled_partition_serialise(self.code.compiled,
+                                                     c.byref(size), None))
+        data = c.create_string_buffer(size.value)
+        check(lib.tenon_compiled_partition_serialise(self.code.compiled,
+                                                     c.byref(size), data))
+        return data.raw
+
+    def _in_order(self, args, kwargs):
+        given = list(args) + [None] * (len(self.inputs) - len(args))
+        names = [p.name for p in self.inputs]
+        for name, value in kwargs.items():
+            if name not in names:
+                raise error("PortMismatch", f"the model has no input {name!r}",
+                            "it has " + ", ".join(names))
+            given[names.index(name)] = value
+        missing = [n for n, v in zip(names, given) if v is None]
+        if missing:
+            raise error("PortMismatch", "not given: " + ", ".join(missing))
+        return given
+
+    def _allocate(self, given):
+        return [allocate(given, p.dtype, shape)
+                for p, shape in zip(self.outputs, self.shapes(*given))]
+
+    def __repr__(self):
+        def ports(list_):
+            return ", ".join(
+                f"{p.name}: "
+                + "x".join("?" if d is None else str(d) for d in p.shape)
+                + ("x" if p.shape else "") + p.dtype for p in list_)
+
+        return f"Model({ports(self.inputs)}) -> {ports(self.outputs)}"
+
+
+class Bound:
+    """A constant: a tenon_tensor on memory of another library."""
+
+    def __init__(self, engine: Engine, number: int, about: Description):
+        logical = logical_tensor(number, about.dtype, about.shape, about.strides,
+                                 _abi.TENON_PROPERTY_CONSTANT)
+        self._handle = Handle.make("tensor", "tenon_tensor_create",
+                                   c.byref(logical), engine._handle,
+                                   about.address)
+        self.number = number
+        self._keep = about.keep
+
+    @property
+    def address(self) -> int:
+        return self._handle.address.value
+
+    def changed(self, about: Description | None = None) -> None:
+        """Tells that its elements are others, or elsewhere: what was computed
+        from them is computed again at the next execution."""
+        if about is None:
+            check(lib.tenon_tensor_touch(self._handle))
+        else:
+            check(lib.tenon_tensor_set_data(self._handle, about.address))
+            self._keep = about.keep
+
+
+class Code:
+    """What a graph was compiled to, before its constants have values."""
+
+    def __init__(self, engine: Engine, partition: Handle, name_of,
+                 declared: Sequence[int] = (),
+                 strides: Mapping[int, Sequence[int]] = {}):
+        """`declared`: ids of the outputs in the order of the caller."""
+        self.engine = engine
+        inputs = _ports(lib.tenon_partition_get_inputs, partition)
+        outputs = _ports(lib.tenon_partition_get_outputs, partition)
+        for logical in outputs:
+            if logical.id in strides:
+                logical.layout = _abi.TENON_LAYOUT_STRIDED
+                logical.strides[:logical.rank] = strides[logical.id]
+        self.compiled = Handle.make(
+            "compiled_partition", "tenon_partition_compile", partition,
+            engine._handle, len(inputs), inputs, len(outputs), outputs)
+        self.inputs = [self._port(t.id, name_of) for t in inputs]
+        order = [t.id for t in outputs]
+        self.outputs = [self._port(number, name_of)
+                        for number in declared or order]
+        # Positions in the caller's order of the results in the library's.
+        places = [(declared or order).index(number) for number in order]
+        self.permutation = None if places == sorted(places) else places
+        self.static = all(None not in p.shape for p in self.outputs)
+
+    def _port(self, number, name_of):
+        made = _abi.tenon_logical_tensor()
+        check(lib.tenon_compiled_partition_query(self.compiled, number,
+                                                 c.byref(made)))
+        return Port(name_of(number), DTYPE_NAMES[made.dtype], shape_of(made),
+                    number)
+
+    def bind(self, values: Mapping[int, Any]) -> Model:
+        """Gives constants their values, by id; those of others are ignored."""
+        used = {p.id for p in self.inputs}
+        return Model(self, [Bound(self.engine, number, describe(value))
+                            for number, value in values.items()
+                            if number in used])
+
+    def shapes(self, inputs: Mapping[int, Sequence[int]]):
+        """Sizes of the results for those of the inputs, by id."""
+        dtypes = {p.id: p.dtype for p in self.inputs}
+        given = (_abi.tenon_logical_tensor * len(inputs))(
+            *[logical_tensor(number, dtypes[number], shape)
+              for number, shape in inputs.items()])
+        found = (_abi.tenon_logical_tensor * len(self.outputs))()
+        check(lib.tenon_compiled_partition_infer(
+            self.compiled, len(given), given, len(found), found))
+        by_id = {t.id: shape_of(t) for t in found}
+        return [by_id[p.id] for p in self.outputs]
+
+
+def compile_graph(graph: "Graph", engine: Engine | None = None) -> Code:
+    """The code of a graph. Errors: as Graph.compile."""
+    graph.finalize()
+    names = {e.id: e.name for e in graph.inputs + graph.outputs}
+    return Code(engine or default_engine(), only_partition(graph._handle),
+                names.__getitem__, [e.id for e in graph.outputs],
+                graph.output_strides)
+
+
+def load(path: str | os.PathLike, engine: Engine | None = None) -> Model:
+    """Compiles a model of ONNX (.onnx) or a graph (.json) from a file. The file
+    stays mapped while the model exists. Errors: those of reading and of
+    compiling."""
+    graph = Handle.make("graph", "tenon_graph_from_file",
+                        os.fsencode(os.fspath(path)))
+
+    def name_of(number):
+        return (lib.tenon_graph_get_tensor_name(graph, number) or b"").decode() \
+            or f"tensor {number}"
+
+    return Code(engine or default_engine(), only_partition(graph), name_of
+                ).bind({})
+
+
+def partitions_of(graph: Handle) -> list[Handle]:
+    """Of a finalized graph."""
+    count = c.c_size_t()
+    check(lib.tenon_graph_get_partitions(graph, _abi.TENON_POLICY_FUSION,
+                                         c.byref(count), None))
+    found = (c.c_void_p * count.value)()
+    check(lib.tenon_graph_get_partitions(graph, _abi.TENON_POLICY_FUSION,
+                                         c.byref(count), found))
+    return [Handle("partition", c.c_void_p(p)) for p in found]
+
+
+def only_partition(graph: Handle) -> Handle:
+    """The whole graph as one. Errors: UnsupportedOp."""
+    partitions = partitions_of(graph)
+    reasons = [lib.tenon_partition_get_reason(p).decode() for p in partitions
+               if not lib.tenon_partition_is_supported(p)]
+    if reasons:
+        raise error("UnsupportedOp", "; ".join(reasons))
+    if len(partitions) != 1:
+        raise error("UnsupportedOp",
+                    f"the graph falls into {len(partitions)} partitions")
+    return partitions[0]
+
+
+def _ports(query, partition):
+    count, found = c.c_size_t(), c.c_void_p()
+    check(query(partition, c.byref(count), c.byref(found)))
+    kind = _abi.tenon_logical_tensor * count.value
+    return kind.from_buffer_copy(
+        c.string_at(found, c.sizeof(kind))) if count.value else kind()
