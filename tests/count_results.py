@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts test cases from Bazel's build event files.
 
-count_results.py EVENTS...   (as --build_event_json_file writes them)
+count_results.py EVENTS...   (as --build_event_json_file writes them, or files
+                              *.results.json of python/run_tests.sh)
 
 A GoogleTest program counts one per test, a lit target one per .mlir file, any
 other test one. A target that did not build, timed out or died counts as one
@@ -101,9 +102,29 @@ def count_log(label, status, path, counts):
         counts.problems.append(f"{label}: {status}")
 
 
+def count_results(path, counts):
+    """What another program counted: lists of names."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        counts.failed += 1
+        counts.problems.append(f"{path}: did not finish")
+        return
+    counts.targets += 1
+    counts.passed += len(found["passed"])
+    counts.failed += len(found["failed"])
+    counts.skipped += len(found["skipped"])
+    counts.problems += [f"python: {name}" for name in found["failed"]]
+
+
 def count(paths):
     counts = Counts()
     for path in paths:
+        if path.endswith(".results.json"):
+            count_results(path, counts)
+            continue
         targets = {}
         ended = read_events(path, targets)
         problems = len(counts.problems)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds everything, runs all tests and counts their cases.
 #
-#   tests/run_all.sh [--sanitizers] [BAZEL OPTION]...
+#   tests/run_all.sh [--sanitizers] [--python] [BAZEL OPTION]...
 #
 # --sanitizers repeats the tests of what does not need MLIR, and of the C
-# interface, with the address and undefined behaviour sanitizers. The last line is `N passed, N failed`;
-# the exit code is 0 only when all is built, something ran and nothing failed.
+# interface, with the address and undefined behaviour sanitizers. --python adds
+# python/run_tests.sh, which needs packages from PyPI. The last line is `N passed,
+# N failed`; the exit code is 0 only when all is built, something ran and nothing
+# failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,10 +31,11 @@ interface=(
 )
 
 sanitizers=false
-if [[ ${1:-} == --sanitizers ]]; then
-  sanitizers=true
+python=false
+while [[ ${1:-} == --sanitizers || ${1:-} == --python ]]; do
+  [[ $1 == --sanitizers ]] && sanitizers=true || python=true
   shift
-fi
+done
 options=("$@")
 [[ -t 2 ]] || options+=(--color=no --curses=no --show_progress_rate_limit=60)
 
@@ -55,6 +58,13 @@ bazel_test all //...
 if $sanitizers; then
   bazel_test sanitizers --config=asan --config=ubsan "${sanitized[@]}"
   bazel_test interface --config=asan_api "${interface[@]}"
+fi
+
+if $python; then
+  echo "=== python" >&2
+  : >"$events/python.results.json"
+  python/run_tests.sh --results="$events/python.results.json" >&2 ||
+    true # count_results.py judges.
 fi
 
 python3 tests/count_results.py "$events"/*.json

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The function that torch.compile finds by the name "tenon"."""
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Mapping, Sequence
+
+import torch
+from torch import fx
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import TracingContext
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from tenon.errors import TenonError
+from tenon.torch import joint, split
+from tenon.torch.decompositions import decompositions
+from tenon.torch.region import Region
+from tenon.torch.sizes import Sizes
+from tenon.torch.stats import count, leftover
+
+#: Options of torch.compile(..., options={...}), with their defaults.
+DEFAULTS: dict[str, Any] = {
+    # "tenon": a node that stays in PyTorch raises. None: it is a warning.
+    "fullgraph": None,
+}
+
+
+def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
+          options: Mapping[str, Any] | None = None,
+          mode: str | None = None) -> Callable:
+    """A backend of torch.compile. Raises ValueError for unknown options."""
+    settings = dict(DEFAULTS)
+    for name, value in (options or {}).items():
+        if name not in settings:
+            raise ValueError(f"tenon has no option {name!r}; it has "
+                             + ", ".join(sorted(settings)))
+        settings[name] = value
+
+    def compiler(kind):
+        def compile_(graph, inputs):
+            with unset_fake_temporarily():  # constants are real
+                return compile_graph_module(graph, kind, settings)
+
+        return compile_
+
+    return aot_autograd(
+        fw_compiler=compiler("forward"), bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        decompositions=decompositions(),
+        partition_fn=joint.partition,
+        keep_inference_input_mutations=True)(gm, example_inputs)
+
+
+def constant_inputs(gm: fx.GraphModule, kind: str) -> frozenset:
+    """Placeholders that are parameters and buffers which the graph does not
+    write to: in inference they are the same for all calls."""
+    context = TracingContext.try_get()
+    if kind != "inference" or context is None or context.fw_metadata is None:
+        return frozenset()
+    placeholders = gm.graph.find_nodes(op="placeholder")
+    written = {n.args[0] for n in gm.graph.nodes
+               if n.target in split.MUTATIONS}
+    return frozenset(
+        placeholders[i] for i in context.fw_metadata.static_input_indices
+        if i < len(placeholders) and placeholders[i] not in written
+        and isinstance(placeholders[i].meta.get("val"), torch.Tensor))
+
+
+def compile_graph_module(gm: fx.GraphModule, kind: str,
+                         settings: Mapping[str, Any]) -> Callable:
+    """A boxed function that computes what the graph does."""
+    count("graphs")
+    constants = constant_inputs(gm, kind)
+    refused: dict[fx.Node, str] = {}
+    while True:
+        left = split.classify(gm.graph, Sizes(), refused)
+        pieces = split.regions(gm.graph, left)
+        try:
+            made = {number: make_region(gm.graph, nodes, constants)
+                    for number, nodes in pieces.items()}
+            break
+        except TenonError as e:
+            node = next((n for n in gm.graph.nodes if n.name == e.op_name), None)
+            if node is None or node in refused:
+                raise
+            refused[node] = e.message
+    report(left, settings)
+    count("regions", len(made))
+    count("nodes", sum(len(nodes) for nodes in pieces.values()))
+    return assemble(gm, pieces, made, left)
+
+
+def report(left: Mapping[fx.Node, str], settings: Mapping[str, Any]) -> None:
+    for node, reason in left.items():
+        if not reason:
+            continue
+        if settings["fullgraph"] == "tenon":
+            raise RuntimeError(f"{node.target} ({node.name}) stays in PyTorch: "
+                               f"{reason}")
+        leftover(str(node.target), reason)
+
+
+def make_region(graph: fx.Graph, nodes: Sequence[fx.Node],
+                constants: frozenset) -> Region:
+    inside = set(nodes)
+    outputs = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
+               and any(u not in inside for u in n.users)]
+    return Region(nodes, outputs, constants)
+
+
+def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],
+             made: Mapping[int, Region], left: Mapping[fx.Node, str]
+             ) -> Callable:
+    """The graph with one call for each region."""
+    level = split.levels(gm.graph, left)
+    graph = fx.Graph()
+    copies: dict[fx.Node, fx.Node] = {}
+    waiting: dict[int, list[fx.Node]] = {}
+    last: list[fx.Node] = []
+    output = None
+    for node in gm.graph.nodes:
+        if node.op == "output":
+            output = node
+        elif node.op != "call_function":
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+        elif node.target in split.MUTATIONS:
+            last.append(node)
+        elif node in left:
+            waiting.setdefault(level[node], []).append(node)
+
+    def put(nodes):
+        for node in nodes:
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+
+    for number in range(max([0, *made, *waiting]) + 1):
+        if number in made:
+            region = made[number]
+            call = graph.call_function(region, tuple(
+                copies[n] for n in region.inputs))
+            for i, node in enumerate(region.outputs):
+                copies[node] = graph.call_function(operator.getitem, (call, i))
+        put(waiting.get(number, ()))
+    put(last)
+    graph.output(fx.map_arg(output.args[0], copies.__getitem__))
+    graph.set_codegen(fx.graph._BoxedCodeGen())
+    result = fx.GraphModule(gm, graph)
+    function = result.forward
+    function.__func__._boxed_call = True
+    return function

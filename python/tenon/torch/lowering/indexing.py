@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that look up and write elements by their positions."""
+from __future__ import annotations
+
+import torch
+
+from tenon.torch.lowering.core import Unsupported, lowers, positive
+
+aten = torch.ops.aten
+
+
+@lowers(aten.embedding.default)
+def embedding(b, weights, indices, *_):
+    return b.op("Gather", weights, indices, axis=0, shape=b.result.shape)
+
+
+@lowers(aten.index_select.default)
+def index_select(b, x, dim, index):
+    return b.op("Gather", x, index, axis=positive(dim, x.rank),
+                shape=b.result.shape)
+
+
+@lowers(aten.gather.default)
+def gather(b, x, dim, index, *, sparse_grad=False):
+    if not x.rank or not index.rank:
+        raise Unsupported("a scalar is indexed")
+    return b.op("GatherElements", x, index, axis=positive(dim, x.rank),
+                shape=b.result.shape)
+
+
+@lowers(aten.index.Tensor)
+def index(b, x, indices):
+    used = [i for i, t in enumerate(indices) if t is not None]
+    tensors = [indices[i] for i in used]
+    if any(t.dtype in (torch.bool, torch.uint8) for t in tensors):
+        raise Unsupported("a mask selects elements")
+    if len(used) == 1:
+        return b.op("Gather", x, tensors[0], axis=used[0], shape=b.result.shape)
+    if used != list(range(used[0], used[0] + len(used))):
+        raise Unsupported("dims that are indexed have others between them")
+    first, last = used[0], used[-1] + 1
+    order = used + list(range(first)) + list(range(last, x.rank))
+    grid, shape = joined(b, tensors)
+    y = b.op("GatherND", b.transpose(x, order), grid)
+    if first:  # the indexed dims stay where they were
+        y.shape = None
+        rank = len(shape) + x.rank - len(used)
+        back = list(range(len(shape), len(shape) + first)) + \
+            list(range(len(shape))) + list(range(len(shape) + first, rank))
+        y = b.op("StaticTranspose", y, order=back)
+    return y
+
+
+def joined(b, tensors):
+    """Positions of several dims as one tensor, the last dim of which goes
+    through them."""
+    shape = torch.broadcast_shapes(*[tuple(t.shape) for t in tensors])
+    parts = [b.reshape(b.expand(b.cast(t, torch.int64), shape), [*shape, 1])
+             for t in tensors]
+    grid = parts[0] if len(parts) == 1 else b.op("Concat", *parts,
+                                                 axis=len(shape))
+    return grid, shape
+
+
+@lowers(aten.index_put.default, aten._unsafe_index_put.default)
+def index_put(b, x, indices, values, accumulate=False):
+    tensors = [t for t in indices if t is not None]
+    if len(tensors) != len(indices) or any(
+            t.dtype in (torch.bool, torch.uint8) for t in tensors):
+        raise Unsupported("a mask, or a dim that is taken whole")
+    grid, shape = joined(b, tensors)
+    wanted = [*shape, *x.shape[len(tensors):]]
+    values = b.expand(b.cast(values, x.dtype), wanted)
+    return b.op("ScatterND", x, grid, values, shape=x.shape,
+                reduction="add" if accumulate else "none")
+
+
+def scattered(reduction):
+    def lowering(b, x, dim, index, source):
+        if not x.rank or not index.rank:
+            raise Unsupported("a scalar is indexed")
+        if tuple(getattr(source, "shape", index.shape)) != tuple(index.shape):
+            source = cut(b, source, index.shape)
+        if not hasattr(source, "edge"):
+            source = b.full(index.shape, source, x.dtype)
+        return b.op("ScatterElements", x, index, b.cast(source, x.dtype),
+                    axis=positive(dim, x.rank), reduction=reduction,
+                    shape=x.shape)
+
+    return lowering
+
+
+def cut(b, value, shape):
+    shape = b.static("the size of the indices", shape)
+    return b.op("Slice", value, begins=[0] * len(shape), ends=shape,
+                axes=list(range(len(shape))), shape=shape)
+
+
+lowers(aten.scatter.src, aten.scatter.value)(scattered("none"))
+lowers(aten.scatter_add.default)(scattered("add"))
+
+
+@lowers(aten.slice_scatter.default)
+def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
+    dim = positive(dim, x.rank)
+    size, count = b.static("a size", [x.shape[dim], source.shape[dim]])
+    start = b.sizes.text(0 if start is None else start)
+    if isinstance(start, str):
+        raise Unsupported("where the slice begins is not known")
+    start = min(max(start + size if start < 0 else start, 0), size)
+    if step != 1:
+        raise Unsupported("the slice has gaps")
+    parts = [] if start == 0 else [slice_of(b, x, dim, 0, start)]
+    parts.append(b.cast(source, x.dtype))
+    if start + count < size:
+        parts.append(slice_of(b, x, dim, start + count, size))
+    if len(parts) == 1:
+        return parts[0]
+    return b.op("Concat", *parts, axis=dim, shape=x.shape)
+
+
+def slice_of(b, x, dim, begin, end):
+    return b.op("Slice", x, begins=[begin], ends=[end], axes=[dim])
+
+
+@lowers(aten.select_scatter.default)
+def select_scatter(b, x, source, dim, index):
+    shape = list(x.shape)
+    dim = positive(dim, x.rank)
+    shape[dim] = 1
+    return slice_scatter(b, x, b.reshape(source, shape), dim,
+                         positive(index, x.shape[dim]))
+
+
+@lowers(aten.embedding_dense_backward.default)
+def embedding_backward(b, grad, indices, count, padding_index, by_frequency):
+    if by_frequency:
+        raise Unsupported("gradients are scaled by frequency")
+    zeros = b.full(b.result.shape, 0, grad.dtype)
+    where = b.reshape(indices, [*indices.shape, 1])
+    if padding_index >= 0:
+        keep = b.op("Not", b.op("Equal", where,
+                                b.scalar(padding_index, indices.dtype),
+                                dtype=torch.bool))
+        grad = b.op("Select", keep, grad, b.scalar(0, grad.dtype),
+                    dtype=grad.dtype)
+    return b.op("ScatterND", zeros, where, grad, reduction="add",
+                shape=b.result.shape)
+
+
+@lowers(aten.tril.default)
+def tril(b, x, diagonal=0):
+    return triangle(b, x, diagonal, lower=True)
+
+
+@lowers(aten.triu.default)
+def triu(b, x, diagonal=0):
+    return triangle(b, x, diagonal, lower=False)
+
+
+def triangle(b, x, diagonal, lower):
+    rows, columns = b.count(x, x.rank - 2), b.count(x, x.rank - 1)
+    edge = b.op("Add", rows, b.scalar(diagonal, torch.int64))
+    kept = b.op("GreaterEqual", edge, columns, dtype=torch.bool) if lower else \
+        b.op("GreaterEqual", columns, edge, dtype=torch.bool)
+    return b.op("Select", kept, x, b.scalar(0, x.dtype), dtype=x.dtype,
+                shape=x.shape)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A piece of an FX graph that Tenon compiles and executes."""
+from __future__ import annotations
+
+import collections
+import ctypes
+import functools
+import itertools
+import threading
+from typing import Any, Sequence
+
+import torch
+from torch import fx
+
+from tenon.errors import TenonError
+from tenon.model import Bound, Code, Engine, Model, compile_graph
+from tenon.tensors import describe
+from tenon.torch import sizes as size_tools
+from tenon.torch.lowering import Value
+from tenon.torch.lowering.core import DTYPES
+from tenon.torch.sizes import Sizes, expression
+from tenon.torch.split import Lowering
+from tenon.torch.stats import count
+
+SEED = "seed"
+#: Versions for single shapes that are kept where no code serves all sizes.
+MOST_VERSIONS = 16
+
+_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+_compare = ctypes.CDLL(None).memcmp
+_compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+_numbers = itertools.count()
+_empty = torch._C._dynamo.guards._empty_strided_cpu
+
+@functools.cache
+def engine_for(threads: int) -> Engine:
+    """The engine of a number of threads: those of PyTorch."""
+    return Engine(threads, openmp=threads > 1)
+
+
+def statistics(nodes: Sequence[fx.Node]) -> set[fx.Node]:
+    """Running statistics: eager's batch norm changes them without counting a
+    version, so that only their content tells."""
+    target = torch.ops.aten._native_batch_norm_legit_no_training.default
+    return {a for n in nodes if n.target is target for a in n.args[3:5]}
+
+
+def repeats(tensor: torch.Tensor) -> bool:
+    """Whether elements share a place, as expand makes them."""
+    return any(isinstance(stride, int) and stride == 0 and
+               not (isinstance(size, int) and size < 2)
+               for stride, size in zip(tensor.stride(), tensor.shape))
+
+
+def is_static(tensor: torch.Tensor) -> bool:
+    return all(isinstance(expression(s), int)
+               for s in (*tensor.shape, *tensor.stride()))
+
+
+def repeated(dense: torch.Tensor, shape: Sequence[int],
+             strides: Sequence[int]) -> torch.Tensor:
+    """The elements with the strides; where a stride is 0 they are equal."""
+    once = tuple(slice(0, 1) if stride == 0 else slice(None)
+                 for stride in strides)
+    part = dense[once]
+    base = torch.empty_strided(part.shape, [s or 1 for s in strides],
+                               dtype=dense.dtype)
+    return base.copy_(part).expand(shape)
+
+
+class Version:
+    """The code for some sizes, with its constants for each number of threads."""
+
+    def __init__(self, code: Code, scalars: dict[int, Any],
+                 constant_ids: Sequence[int], given_at: Sequence[Any],
+                 dense_inputs: Sequence[int], dense_results: Sequence[int]):
+        self.code = code
+        # Which given ones and which results the code has dense and row-major,
+        # whatever they are for PyTorch.
+        self.dense_inputs = dense_inputs
+        self.dense_results = dense_results
+        # Positions of the inputs of the code, SEED, or code for a size.
+        self.given_at = given_at
+        self.scalars = scalars
+        self.constant_ids = constant_ids
+        self.seen: list[tuple[int, int]] | None = None
+        self.model: Model | None = None
+        self.bound: list[Bound | None] = []
+        # Copies of what is watched, and their addresses and sizes.
+        self.kept: dict[int, torch.Tensor] = {}
+        self.copies: dict[int, tuple[int, int]] = {}
+
+
+class Region:
+    """Compiled nodes. Called with the tensors of `inputs`, returns a list of
+    those of `outputs`; any number of threads may call one at once."""
+
+    def __init__(self, nodes: Sequence[fx.Node], outputs: Sequence[fx.Node],
+                 constants: frozenset):
+        self.__name__ = f"tenon_region_{next(_numbers)}"  # in code of FX
+        self.nodes = list(nodes)
+        self.outputs = list(outputs)
+        self._constants = constants
+        lowering = self._lower(Sizes())
+        self.inputs = list(lowering.inputs)
+        tensors = [n.meta["val"] for n in self.inputs]
+        results = [n.meta["val"] for n in self.outputs]
+        self._constant_at = [i for i, n in enumerate(self.inputs)
+                             if n in constants]
+        self.symbols = size_tools.symbols_of(tensors, strides=False)
+        self.symbols |= size_tools.symbols_of(results)
+        for node in nodes:  # sizes within
+            value = node.meta["val"]
+            for v in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(v, torch.Tensor):
+                    self.symbols |= size_tools.symbols_of([v], strides=False)
+        watched = statistics(nodes)
+        self._watched = [k for k, i in enumerate(self._constant_at)
+                         if self.inputs[i] in watched]
+        self._lock = threading.Lock()
+        self._versions: collections.OrderedDict = collections.OrderedDict()
+        self._dtypes = [r.dtype for r in results]
+        self._repeated = [i for i, r in enumerate(results) if repeats(r)]
+        self._general: Version | None = None
+        if not self.symbols:
+            self._layouts = [(tuple(r.shape), tuple(r.stride()))
+                             for r in results]
+            self._general = self._compile(lowering, Sizes())
+            return
+        self._read = size_tools.reader(tensors, self.symbols)
+        self._shapes = size_tools.shapes(results)
+        try:
+            self._general = self._compile(lowering, Sizes())
+        except TenonError as e:
+            self.refusal = e  # a version for each shape, then
+
+    # -- compiling -----------------------------------------------------------
+
+    def _lower(self, sizes: Sizes) -> Lowering:
+        lowering = Lowering(sizes, self._constants)
+        for node in self.nodes:
+            lowering.lower(node)
+        return lowering
+
+    def _compile(self, lowering: Lowering, sizes: Sizes) -> Version:
+        graph = lowering.builder.graph
+        taken = {edge.id for edge in graph.inputs}
+        dense_results: list[int] = []
+        for node in self.outputs:
+            value: Value = lowering.values[node]
+            if value.edge.id in taken:  # an input, or a result twice
+                value = lowering.builder.op("Reorder", value, shape=value.shape)
+            taken.add(value.edge.id)
+            shape = lowering.builder.shape(node.meta["val"].shape)
+            strides = lowering.builder.shape(node.meta["val"].stride())
+            known = all(isinstance(s, int) for s in [*shape, *strides]) and \
+                not repeats(node.meta["val"])
+            graph.output(value.edge, strides=strides if known else None)
+            if not known:
+                dense_results.append(len(graph.outputs) - 1)
+        code = compile_graph(graph, engine_for(1))
+        place = {lowering.inputs[n].edge.id: i
+                 for i, n in enumerate(self.inputs)}
+        constants = [lowering.inputs[self.inputs[i]].edge.id
+                     for i in self._constant_at]
+        if lowering.builder.seed_id is not None:
+            place[lowering.builder.seed_id] = SEED
+        for number, text in lowering.builder.size_ids.items():
+            place[number] = compile(text, "<size>", "eval")
+        given_at = [place[p.id] for p in code.inputs
+                    if p.id in place and p.id not in constants]
+        dense_at = {i for i, n in enumerate(self.inputs)
+                    if not is_static(n.meta["val"])}
+        return Version(code, dict(graph.values), constants, given_at,
+                       [k for k, i in enumerate(given_at) if i in dense_at],
+                       dense_results)
+
+    def _version_for(self, symbols: dict[str, int]) -> Version:
+        """The code for the values of the symbols."""
+        if self._general is not None:
+            return self._general
+        key = tuple(sorted(symbols.items()))
+        with self._lock:
+            found = self._versions.get(key)
+            if found is None:
+                count("versions")
+                known = Sizes(symbols)
+                found = self._compile(self._lower(known), known)
+                self._versions[key] = found
+                if len(self._versions) > MOST_VERSIONS:
+                    self._versions.popitem(last=False)
+            else:
+                self._versions.move_to_end(key)
+            return found
+
+    # -- executing -----------------------------------------------------------
+
+    def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        if self.symbols:
+            symbols = self._read(tensors)
+            layouts = self._shapes(symbols)
+            version = self._version_for(symbols)
+        else:
+            symbols = {}
+            layouts, version = self._layouts, self._general
+        model = self._bound(version, tensors)
+        results = [_empty(shape, strides, dtype)
+                   for (shape, strides), dtype in zip(layouts, self._dtypes)]
+        places = results.copy()
+        for i in version.dense_results:
+            if i in self._repeated or not results[i].is_contiguous():
+                places[i] = torch.empty(layouts[i][0], dtype=self._dtypes[i])
+        given = [tensors[i] if type(i) is int else self._number(i, symbols)
+                 for i in version.given_at]
+        for i in version.dense_inputs:
+            if not given[i].is_contiguous():
+                count("copies")
+                given[i] = given[i].contiguous()
+        extra = version.code.outputs[len(results):]
+        if extra:
+            shapes = version.code.shapes({
+                p.id: t.shape for p, t in zip(model.inputs, given)})
+            places += [torch.empty(shape, dtype=_DTYPES[p.dtype]) for p, shape
+                       in zip(extra, shapes[len(results):])]
+        model.execute(given + places, engine_for(torch.get_num_threads()))
+        for i in version.dense_results:
+            if i in self._repeated:
+                results[i] = repeated(places[i], *layouts[i])
+            elif places[i] is not results[i]:
+                results[i].copy_(places[i])
+        return results
+
+    @staticmethod
+    def _number(what, symbols) -> torch.Tensor:
+        """The seed of this execution, or a size as a number."""
+        if what == SEED:
+            return torch.randint(2**62, ())
+        return torch.tensor(eval(what, {}, symbols))
+
+    def _bound(self, version: Version, tensors) -> Model:
+        """The model with the constants as they are now."""
+        now = [(tensors[i].data_ptr(), tensors[i]._version)
+               for i in self._constant_at]
+        same = version.seen == now
+        if same and all(_compare(now[k][0], *version.copies[k]) == 0
+                        for k in self._watched):
+            return version.model
+        with self._lock:
+            constants = [tensors[i].detach() for i in self._constant_at]
+            if version.model is None:
+                values = dict(version.scalars)
+                values.update(zip(version.constant_ids, constants))
+                version.model = version.code.bind(values)
+                by_id = {b.number: b for b in version.model.constants}
+                version.bound = [by_id.get(i) for i in version.constant_ids]
+            else:
+                count("repacked")
+                for k, bound in enumerate(version.bound):
+                    if bound is not None and (version.seen[k] != now[k] or
+                                              k in self._watched):
+                        bound.changed(describe(constants[k]))
+            version.copies = {}
+            for k in self._watched:
+                version.kept[k] = constants[k].clone(
+                    memory_format=torch.contiguous_format)
+                version.copies[k] = (version.kept[k].data_ptr(),
+                                     version.kept[k].nbytes)
+            version.seen = now
+            return version.model

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbolic sizes of PyTorch as expressions of Tenon, and as Python."""
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Sequence
+
+import sympy
+import torch
+from torch.utils._sympy import functions
+
+
+class Unwritable(Exception):
+    """An expression that Tenon's sizes cannot say."""
+
+
+def expression(value: Any) -> sympy.Expr | int:
+    """Of a SymInt or an int."""
+    if isinstance(value, torch.SymInt):
+        found = value.node.expr
+        return int(found) if found.is_number else found
+    return int(value)
+
+
+def write(value: sympy.Expr) -> str:
+    """With + - * // % and parentheses, which Python reads, too."""
+    if isinstance(value, (sympy.Symbol, sympy.Integer)):
+        return str(value)
+    parts = [f"({write(a)})" if a.args or a.is_negative else write(a)
+             for a in value.args]
+    if isinstance(value, sympy.Add):
+        return " + ".join(parts)
+    if isinstance(value, sympy.Mul):
+        return " * ".join(parts)
+    if isinstance(value, (functions.FloorDiv, functions.CleanDiv)):
+        return f"{parts[0]} // {parts[1]}"
+    if isinstance(value, (functions.Mod, functions.PythonMod)):
+        return f"{parts[0]} % {parts[1]}"
+    if isinstance(value, sympy.Pow) and value.exp.is_Integer and value.exp > 0:
+        return " * ".join(parts[:1] * int(value.exp))
+    raise Unwritable(f"the size {value} is no sum, product or quotient")
+
+
+class Sizes:
+    """What sizes are: symbolic, or numbers for given values of the symbols."""
+
+    def __init__(self, known: Mapping[str, int] | None = None):
+        self.known = dict(known or {})
+
+    def text(self, value: Any) -> int | str:
+        """A number, or an expression. Raises Unwritable."""
+        found = expression(value)
+        if isinstance(found, int):
+            return found
+        if self.known:
+            found = found.subs({s: self.known[s.name]
+                                for s in found.free_symbols
+                                if s.name in self.known})
+            if found.is_number:
+                return int(found)
+        return write(found)
+
+
+def symbols_of(tensors: Sequence[Any], strides: bool = True) -> set[str]:
+    """Names of the symbols in sizes, and in strides."""
+    found: set[str] = set()
+    for tensor in tensors:
+        for size in (*tensor.shape, *(tensor.stride() if strides else ())):
+            e = expression(size)
+            if not isinstance(e, int):
+                found |= {s.name for s in e.free_symbols}
+    return found
+
+
+def reader(inputs: Sequence[Any], wanted: set[str]) -> Callable:
+    """A function from tensors to the values of symbols by name: each is read
+    from an input with a dim or stride that is the symbol alone. `inputs` are the tensors
+    the graph was traced with. Raises Unwritable for one that no input has."""
+    places: dict[str, str] = {}
+    for i, tensor in enumerate(inputs):
+        for numbers, text in [(tensor.shape, "shape[{}]"),
+                              (tensor.stride(), "stride({})")]:
+            for dim, size in enumerate(numbers):
+                e = expression(size)
+                if isinstance(e, sympy.Symbol):
+                    places.setdefault(e.name, f"a[{i}].{text.format(dim)}")
+    missing = wanted - places.keys()
+    if missing:
+        raise Unwritable(f"no input has the size {sorted(missing)[0]} alone")
+    lines = [f"    {name} = {place}" for name, place in places.items()
+             if name in wanted]
+    names = ", ".join(f"{n!r}: {n}" for n in places if n in wanted)
+    return _function(lines + [f"    return {{{names}}}"], "a")
+
+
+def shapes(tensors: Sequence[Any]) -> Callable:
+    """A function from values of symbols to (sizes, strides) of each tensor."""
+    def numbers(values):
+        texts = [str(v) if isinstance(v, int) else write(v)
+                 for v in map(expression, values)]
+        return "(" + "".join(t + ", " for t in texts) + ")"
+
+    rows = [f"({numbers(t.shape)}, {numbers(t.stride())})" for t in tensors]
+    names = sorted(symbols_of(tensors))
+    lines = [f"    {name} = s[{name!r}]" for name in names]
+    return _function(lines + ["    return [" + ", ".join(rows) + "]"], "s")
+
+
+def _function(lines: Sequence[str], argument: str) -> Callable:
+    scope: dict[str, Any] = {}
+    exec(f"def f({argument}):\n" + "\n".join(lines), scope)
+    return scope["f"]

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inference: constants, shapes, strides, aliases, mutated inputs, threads."""
+import threading
+import unittest
+from unittest import mock
+
+import numpy as np
+import torch
+from torch import nn
+
+import tenon.torch as tenon_torch
+from tenon.library import lib
+from tenon.torch import region
+from support import BackendTest, compiled
+
+
+class InferenceTest(BackendTest):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(torch.no_grad())
+
+    def test_networks(self):
+        cnn = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(),
+            nn.MaxPool2d(2), nn.ConvTranspose2d(8, 8, 2, stride=2, groups=2),
+            nn.GroupNorm(2, 8), nn.AvgPool2d(3, 2, 1), nn.Flatten(),
+            nn.Linear(8 * 64, 10), nn.LogSoftmax(-1))
+        for m, x in [(nn.Sequential(nn.Linear(13, 64), nn.GELU(),
+                                    nn.LayerNorm(64), nn.Linear(64, 4)),
+                      torch.randn(5, 13)),
+                     (cnn, torch.randn(2, 3, 16, 16))]:
+            self.setUp()
+            stats = self.check(m.eval(), x)
+            self.assertEqual(stats["regions"], 1)
+
+    def test_nothing_to_compile_is_left_alone(self):
+        stats = self.check(lambda x: (x.view(2, -1), x.t(), x[1:]),
+                           torch.randn(4, 6))
+        self.assertEqual(stats["regions"], 0)
+
+    def test_what_is_not_known_stays_in_pytorch_and_is_said_once(self):
+        def f(x):
+            return torch.linalg.inv(x.relu() + torch.eye(3)).exp()
+
+        with self.assertLogs("tenon", "WARNING") as log:
+            stats = self.check(f, torch.rand(3, 3), leftovers=1)
+        self.assertEqual(len(log.output), 1)
+        self.assertIn("aten.linalg_inv_ex", log.output[0])
+        self.assertEqual(stats["regions"], 2)
+        torch._dynamo.reset()
+        with self.assertRaises(Exception) as caught:
+            compiled(f, options={"fullgraph": "tenon"})(torch.rand(3, 3))
+        self.assertIn("linalg_inv_ex", str(caught.exception))
+
+    def test_unknown_options_raise(self):
+        with self.assertRaises(Exception) as caught:
+            compiled(torch.relu, options={"speed": 11})(torch.ones(2))
+        self.assertIn("speed", str(caught.exception))
+
+    # -- constants -----------------------------------------------------------
+
+    def test_changed_parameters_are_noticed(self):
+        m = nn.Linear(4, 4)
+        c = compiled(m)
+        x = torch.randn(2, 4)
+        self.assert_same(c(x), m(x))
+        m.weight.add_(1)
+        self.assert_same(c(x), m(x))
+        m.weight.data = torch.randn(4, 4)
+        self.assert_same(c(x), m(x))
+        m.load_state_dict(nn.Linear(4, 4).state_dict())
+        self.assert_same(c(x), m(x))
+        self.assertEqual(tenon_torch.stats()["graphs"], 1)
+        self.assertEqual(tenon_torch.stats()["repacked"], 3)
+
+    def test_batch_norm_after_training_uses_new_statistics(self):
+        m = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()
+        c = compiled(m)
+        x = torch.randn(2, 3, 4, 4)
+        c(x)
+        m.train()
+        m(torch.randn(8, 3, 4, 4) * 3)
+        m.eval()
+        self.assert_same(c(x), m(x))
+
+    # -- shapes and strides --------------------------------------------------
+
+    def test_any_batch_is_compiled_once(self):
+        m = nn.Sequential(nn.Linear(16, 8), nn.Softmax(-1))
+        c = compiled(m, dynamic=True)
+        for n in (3, 5, 9, 100):
+            x = torch.randn(n, 16)
+            self.assert_same(c(x), m(x))
+        self.assertEqual(tenon_torch.stats()["graphs"], 1)
+        self.assertEqual(tenon_torch.stats()["versions"], 0)
+
+    def test_attention_of_any_length(self):
+        def f(q, k, v):
+            return nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=True)
+
+        c = compiled(f, dynamic=True)
+        for n in (5, 7, 33):
+            q, k, v = torch.randn(3, 2, 4, n, 8)
+            self.assert_same(c(q, k, v), f(q, k, v))
+
+    def test_strides_are_those_of_eager(self):
+        def f(x):
+            return x.relu() + 1, x.t().contiguous().t() * 2, x.sum(0)
+
+        for x in (torch.randn(6, 4).t(), torch.randn(4, 12)[:, ::2],
+                  torch.randn(4, 1).expand(4, 6), torch.randn(0, 6)):
+            torch._dynamo.reset()
+            self.assert_same(compiled(f)(x), f(x))
+        conv = nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
+        x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+        self.assert_same(compiled(conv)(x), conv(x))
+
+    def test_expanded_results_repeat_their_elements(self):
+        def f(x):
+            return (x * 2).unsqueeze(0).expand(3, 4, 5)
+
+        y = compiled(f)(torch.ones(4, 5))
+        self.assertEqual(y.stride(), (0, 5, 1))
+        self.assertTrue(torch.equal(y, torch.full((3, 4, 5), 2.)))
+
+    def test_a_result_twice_and_an_input_as_result(self):
+        def f(x):
+            y = x.exp()
+            return y, y, x, y.view(-1)
+
+        x = torch.randn(3, 4)
+        a, b, c, d = compiled(f)(x)
+        self.assertIs(c, x)
+        self.assertEqual(d.data_ptr(), a.data_ptr())
+        self.assert_same([a, b, d], f(x)[:2] + f(x)[3:])
+
+    # -- types ---------------------------------------------------------------
+
+    def test_types_are_promoted_as_eager_does(self):
+        i, x = torch.arange(-5, 5), torch.randn(10)
+        self.check(lambda i, x: (i + x, i * 2.5, i / 2, i // 3, i % 3, i > x,
+                                 i & 3, ~i, i == 2, x ** 2, 2 ** x.abs(),
+                                 torch.where(i > 0, i, x)), i, x)
+
+    def test_double_stays_in_pytorch(self):
+        self.check(lambda x: x * 2, torch.ones(3, dtype=torch.float64),
+                   leftovers=1)
+
+    def test_autocast(self):
+        m = nn.Sequential(nn.Linear(32, 32), nn.LayerNorm(32), nn.ReLU())
+        x = torch.randn(4, 32)
+        c = compiled(m)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            given, eager = c(x), m(x)
+        self.assertEqual(given.dtype, eager.dtype)
+        torch.testing.assert_close(given, eager, rtol=2e-2, atol=2e-2)
+
+    # -- state ---------------------------------------------------------------
+
+    def test_caches_are_written_in_place(self):
+        class Cache(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("kept", torch.zeros(2, 10, 4))
+
+            def forward(self, x, at):
+                self.kept.index_copy_(1, at, x)
+                return self.kept.sum(1)
+
+        eager, other = Cache(), Cache()
+        c = compiled(other)
+        address = other.kept.data_ptr()
+        for i in range(3):
+            x, at = torch.randn(2, 1, 4), torch.tensor([i])
+            self.assert_same(c(x, at), eager(x, at))
+            self.assertTrue(torch.equal(eager.kept, other.kept))
+        self.assertEqual(other.kept.data_ptr(), address)
+
+    def test_random_numbers_follow_the_seed(self):
+        c = compiled(lambda x: nn.functional.dropout(x, 0.3, True))
+        x = torch.ones(1000, 100)
+        torch.manual_seed(3)
+        first = c(x)
+        second = c(x)
+        torch.manual_seed(3)
+        self.assertTrue(torch.equal(first, c(x)))
+        self.assertFalse(torch.equal(first, second))
+        self.assertAlmostEqual((first == 0).float().mean().item(), 0.3, delta=.01)
+        self.assertAlmostEqual(first.max().item(), 1 / 0.7, delta=1e-5)
+
+    # -- the process ---------------------------------------------------------
+
+    def test_many_threads_call_one_model(self):
+        m = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4)).eval()
+        c = compiled(m)
+        x = torch.randn(8, 16)
+        wanted = c(x)
+        wrong = []
+
+        def work():
+            with torch.no_grad():
+                for _ in range(50):
+                    if not torch.equal(c(x), wanted):
+                        wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_denormals_and_rounding_stay(self):
+        tiny = torch.tensor([1e-40])
+        compiled(nn.Linear(8, 8).eval())(torch.randn(4, 8))
+        self.assertNotEqual((tiny * 1.0).item(), 0)
+        self.assertNotEqual(float(np.float32(1e-40) * np.float32(1)), 0)
+
+    def test_the_number_of_threads_is_pytorchs(self):
+        m = nn.Linear(256, 256).eval()
+        x = torch.randn(256, 256)
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        c = compiled(m)
+        for threads in (1, 2, 1):
+            torch.set_num_threads(threads)
+            with mock.patch.object(region, "engine_for",
+                                   wraps=region.engine_for) as asked:
+                self.assert_same(c(x), m(x))
+            asked.assert_called_with(threads)
+        stream = region.engine_for(2)._stream
+        self.assertEqual(lib.tenon_exec_concurrency(
+            lib.tenon_stream_get_exec(stream)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
