@@ -87,6 +87,17 @@ expect "a test that does not build" 1 "1 passed, 1 failed"
   finished PARSING_FAILURE; } >events
 expect "what no target tells" 1 "1 passed, 1 failed"
 
+echo '{"passed": ["a", "b"], "failed": ["c"], "skipped": []}' >python.results.json
+if [[ $(python3 "$script" python.results.json | tail -n 1) != "2 passed, 1 failed" ]]; then
+  echo "FAILED: lists of another program"
+  failures=$((failures + 1))
+fi
+: >python.results.json
+if [[ $(python3 "$script" python.results.json | tail -n 1) != "0 passed, 1 failed" ]]; then
+  echo "FAILED: another program that did not finish"
+  failures=$((failures + 1))
+fi
+
 : >events
 expect "no events at all" 1 "0 passed, 1 failed"
 
