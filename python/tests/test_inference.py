@@ -33,6 +33,20 @@ class InferenceTest(BackendTest):
             stats = self.check(m.eval(), x)
             self.assertEqual(stats["regions"], 1)
 
+    def test_encoder_layers(self):
+        x = torch.randn(2, 5, 32)
+        hidden = torch.zeros(2, 5, dtype=torch.bool)
+        hidden[1, 3:] = True
+        for first in (False, True):
+            torch._dynamo.reset()
+            m = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True,
+                                           norm_first=first).eval()
+            self.check(m, x)
+            given = compiled(m)(x, src_key_padding_mask=hidden)
+            eager = m(x, src_key_padding_mask=hidden)
+            self.assert_same(given[~hidden], eager[~hidden])
+            self.assertEqual(tenon_torch.stats()["leftovers"], {})
+
     def test_nothing_to_compile_is_left_alone(self):
         stats = self.check(lambda x: (x.view(2, -1), x.t(), x[1:]),
                            torch.randn(4, 6))

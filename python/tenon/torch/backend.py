@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.errors import TenonError
-from tenon.torch import joint, split
+from tenon.torch import cache, joint, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.region import Region
 from tenon.torch.sizes import Sizes
@@ -35,6 +35,8 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
             raise ValueError(f"tenon has no option {name!r}; it has "
                              + ", ".join(sorted(settings)))
         settings[name] = value
+
+    cache.enable()
 
     def compiler(kind):
         def compile_(graph, inputs):

@@ -64,15 +64,25 @@ def joined(b, tensors):
 
 @lowers(aten.index_put.default, aten._unsafe_index_put.default)
 def index_put(b, x, indices, values, accumulate=False):
-    tensors = [t for t in indices if t is not None]
-    if len(tensors) != len(indices) or any(
-            t.dtype in (torch.bool, torch.uint8) for t in tensors):
-        raise Unsupported("a mask, or a dim that is taken whole")
+    used = [i for i, t in enumerate(indices) if t is not None]
+    tensors = [indices[i] for i in used]
+    if any(t.dtype in (torch.bool, torch.uint8) for t in tensors):
+        raise Unsupported("a mask selects elements")
+    if used != list(range(used[0], used[0] + len(used))):
+        raise Unsupported("dims that are indexed have others between them")
+    first, last = used[0], used[-1] + 1
     grid, shape = joined(b, tensors)
-    wanted = [*shape, *x.shape[len(tensors):]]
+    # The indexed dims go to the front, and back at the end.
+    order = used + list(range(first)) + list(range(last, x.rank))
+    wanted = [*x.shape[:first], *shape, *x.shape[last:]]
     values = b.expand(b.cast(values, x.dtype), wanted)
-    return b.op("ScatterND", x, grid, values, shape=x.shape,
-                reduction="add" if accumulate else "none")
+    moved = list(range(first, first + len(shape)))
+    rest = [i for i in range(len(wanted)) if i not in moved]
+    y = b.op("ScatterND", b.transpose(x, order), grid,
+             b.transpose(values, moved + rest),
+             reduction="add" if accumulate else "none")
+    back = [order.index(i) for i in range(x.rank)]
+    return b.op("StaticTranspose", y, order=back, shape=x.shape) if first else y
 
 
 def scattered(reduction):
