@@ -26,6 +26,10 @@ SKIPPED = ("jiterator", "empty", "new_empty", "randn", "rand", "normal", "unifor
            "tensor_split")
 
 
+# Name positions of elements, of which narrow types have equal ones.
+TIES = ("sort", "argsort", "topk", "msort", "kthvalue", "median", "mode")
+
+
 def tensors(tree):
     return [t for t in pytree.tree_leaves(tree) if isinstance(t, torch.Tensor)]
 
@@ -91,6 +95,9 @@ def check(op, sample, grad):
     for g, e, x in zip(given, eager, exact):
         if g.is_complex():
             continue
+        if not g.is_floating_point() and op.name in TIES and \
+                args[0].dtype != torch.float32:
+            continue  # any of the equal ones may be named
         problem = wrong(g.detach(), e.detach(), x.detach())
         assert problem is None, problem
         # Gradients have the strides that AOTAutograd gives them.

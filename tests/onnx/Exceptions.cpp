@@ -29,7 +29,7 @@ const std::vector<Exception> &exceptions() {
         "*_uint16_expanded", "*_uint32_expanded", "*_uint64_expanded",
         "test_bitcast_uint16_to_int16", "test_bitcast_uint32_to_int32",
         "test_bitwise_*_i16_3d", "test_bitwise_*_ui64_bcast_3v1d",
-        "test_bitwise_not_3d", "test_quantizelinear_blocked_symmetric"}},
+        "test_bitwise_not_3d"}},
       {"elements of 2 bits and float4e2m1 do not exist in Tenon",
        {"test_cast*INT2*", "*linear_int2", "*linear_uint2",
         "test_cast*FLOAT4E2M1*", "*linear_float4e2m1"}},

@@ -222,7 +222,15 @@ class Region:
                 p.id: t.shape for p, t in zip(model.inputs, given)})
             places += [torch.empty(shape, dtype=_DTYPES[p.dtype]) for p, shape
                        in zip(extra, shapes[len(results):])]
-        model.execute(given + places, engine_for(torch.get_num_threads()))
+        engine = engine_for(torch.get_num_threads())
+        try:
+            model.execute(given + places, engine)
+        except TenonError as e:
+            if e.name != "BadDType":
+                raise
+            # Some operators of PyTorch yield other types than they promise.
+            model.execute([t.to(_DTYPES[p.dtype]) for p, t in
+                           zip(model.inputs, given)] + places, engine)
         for i in version.dense_results:
             if i in self._repeated:
                 results[i] = repeated(places[i], *layouts[i])

@@ -88,7 +88,7 @@ class Lowering:
                 else None
             if found is None:
                 raise Unsupported("its source does not compute this result")
-            self.values[node] = self._typed(found, node.meta["val"])
+            self.values[node] = found
             return
         function = LOWERINGS.get(node.target)
         if function is None:
@@ -108,9 +108,11 @@ class Lowering:
         if isinstance(b.result, torch.Tensor):
             made = self._typed(made, b.result)
         elif isinstance(made, (list, tuple)):
+            made = list(made)
             for i in b.wanted:
                 if made[i] is None:
                     raise Unsupported(f"result {i} is wanted")
+                made[i] = self._typed(made[i], b.result[i])
         self.values[node] = made
 
     @staticmethod

@@ -46,8 +46,9 @@ def normalized_with(b, kind, x, wide, gamma, beta, epsilon, **attributes):
     y = b.cast(found[0], x.dtype)
     if not keep:
         return y, None, None
-    return (y, b.reshape(found[1], b.result[1].shape),
-            b.reshape(inverse(b, found[2], epsilon), b.result[2].shape))
+    mean, inverted = found[1], inverse(b, found[2], epsilon)
+    return (y, *(b.cast(b.reshape(v, r.shape), r.dtype)
+                 for v, r in zip([mean, inverted], b.result[1:])))
 
 
 def both(b, gamma, beta, shape):
@@ -157,7 +158,8 @@ def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
         return b.cast(b.op("Add", kept, new), old.dtype)
 
     unbiased = count / (count - 1) if count > 1 else 1
-    return (b.cast(y, x.dtype), mean, inverted, running(running_mean, mean, 1),
+    return (b.cast(y, x.dtype), b.cast(mean, b.result[1].dtype),
+            b.cast(inverted, b.result[2].dtype), running(running_mean, mean, 1),
             running(running_variance, variance, unbiased))
 
 
@@ -172,14 +174,16 @@ def batch_norm_backward(b, grad, x, gamma, running_mean, running_variance, mean,
     for size in b.static("the size of a batch", [x.shape[d] for d in dims]):
         count *= size
     x_, g = b.cast(x, _WIDE), b.cast(grad, _WIDE)
+    mean, inverted = b.cast(mean, _WIDE), b.cast(inverted, _WIDE)
     normal = b.op("Multiply", b.op("Subtract", x_, of_channels(b, mean, x.rank)),
                   of_channels(b, inverted, x.rank))
     sum_grad = b.reduce("ReduceSum", g, dims, False)
     sum_grad.shape = [x.shape[1]]
     sum_normal = b.reduce("ReduceSum", b.op("Multiply", g, normal), dims, False)
     sum_normal.shape = [x.shape[1]]
-    results = [None, sum_normal if mask[1] else None,
-               sum_grad if mask[2] else None]
+    narrow = x.dtype if gamma is None else gamma.dtype
+    results = [None, b.cast(sum_normal, narrow) if mask[1] else None,
+               b.cast(sum_grad, narrow) if mask[2] else None]
     if mask[0]:
         part = b.scalar(1 / count, _WIDE)
         inner = b.op("Subtract", g, of_channels(b, scaled(b, sum_grad, part),
