@@ -164,8 +164,9 @@ int64_t spanBytes(const graph::LogicalTensor &t) {
   Dims strides = t.effectiveStrides();
   for (size_t i = 0; i < strides.size(); ++i)
     last += ((*t.shape)[i] - 1) * strides[i];
-  return static_cast<int64_t>(
-      static_cast<double>(last + 1) * graph::byteSize(t.dtype) + 0.5);
+  // Of elements of 4 bits two are a byte.
+  auto halves = static_cast<int64_t>(2 * graph::byteSize(t.dtype));
+  return ((last + 1) * halves + 1) / 2;
 }
 
 bool sameAddresses(const Dims &dims, const int64_t *a, const int64_t *b) {

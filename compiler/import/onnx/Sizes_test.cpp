@@ -243,7 +243,7 @@ TEST(OnnxSizes, RangesUpToASize) {
   std::vector<TensorProto> weights = numbers({});
   weights.push_back(floats("zero, f32", {}, {0}));
   weights.push_back(floats("one, f32", {}, {1}));
-  for (Names ends :
+  for (const Names &ends :
        {Names{"zero", "t", "one"}, {"zero, f32", "floats", "one, f32"}}) {
     ModelProto model = modelOf(
         withSizesOfX({node("Cast", {"t"}, {"floats"}, {attr("to", int64_t{1})}),
