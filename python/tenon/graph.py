@@ -128,16 +128,18 @@ class Graph(Operations):
 
     def add(self, kind: str, inputs: Sequence[Edge | None],
             attributes: Mapping[str, tuple[str, Any]],
-            outputs: Sequence[tuple[str, Sequence[Size] | None]], *,
-            name: str = "") -> tuple[Edge, ...]:
+            outputs: Sequence[tuple[str, Sequence[Size] | None] | None], *,
+            name: str = "") -> tuple[Edge | None, ...]:
         """Adds an operation of any kind; one that Tenon does not know splits
         the graph. `attributes`: type ("f32", "s64", "boolean", "string", "f32s",
         "s64s") and value by name; None: not set. `outputs`: element type and
-        shape of each result; a shape None is inferred."""
+        shape of each result; a shape None is inferred, and None instead of both
+        leaves the result out."""
         results = tuple(
-            self._edge(f"{name or kind}:{i}" if i else name or kind, dtype,
-                       shape, None, _abi.TENON_PROPERTY_VARIABLE)
-            for i, (dtype, shape) in enumerate(outputs))
+            output and self._edge(
+                f"{name or kind}:{i}" if i else name or kind, output[0],
+                output[1], None, _abi.TENON_PROPERTY_VARIABLE)
+            for i, output in enumerate(outputs))
         op = Handle.make("op", "tenon_op_create_named", len(self._operations),
                          kind.encode(), name.encode())
         for edge in inputs:
@@ -186,12 +188,12 @@ class Graph(Operations):
         one more output, the last."""
         if self._check:
             return {e for _, _, operands, results in self._operations
-                    for e in [*operands, *(r.id for r in results)]}
+                    for e in [*operands, *(r.id for r in results if r)]}
         needed = {edge.id for edge in self.outputs}
         kept, there = [], set()
         for operation in reversed(self._operations):
             kind, op, operands, results = operation
-            if needed and not any(r.id in needed for r in results):
+            if needed and not any(r and r.id in needed for r in results):
                 continue
             kept.append(operation)
             needed.update(operands if self.outputs else ())
@@ -199,19 +201,20 @@ class Graph(Operations):
             count = len(results)
             least = REQUIRED_RESULTS.get(kind, count)
             while self.outputs and count > least and \
-                    results[count - 1].id not in needed:
+                    (results[count - 1] is None or
+                     results[count - 1].id not in needed):
                 count -= 1
             for edge in results[:count]:
-                if self.outputs and edge.id not in needed:
+                if edge and self.outputs and edge.id not in needed:
                     self.outputs.append(edge)
             self._give(op, results[:count])
             there.update(operands)
-            there.update(r.id for r in results[:count])
+            there.update(r.id for r in results[:count] if r)
         return there
 
     def _give(self, op: Handle, results: Sequence[Edge]) -> None:
         for edge in results:
-            check(lib.tenon_op_add_output(op, c.byref(edge.logical)))
+            check(lib.tenon_op_add_output(op, edge and c.byref(edge.logical)))
         check(lib.tenon_graph_add_op(self._handle, op))
 
     def compile(self, engine: "Engine | None" = None) -> "Model":

@@ -12,11 +12,14 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.errors import TenonError
-from tenon.torch import cache, joint, split
+from tenon.torch import cache, joint, recurrent, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.region import Region
 from tenon.torch.sizes import Sizes
 from tenon.torch.stats import count, leftover
+
+# Dynamo leaves recurrent modules out of graphs unless it is told not to.
+torch._dynamo.config.allow_rnn = True
 
 #: Options of torch.compile(..., options={...}), with their defaults.
 DEFAULTS: dict[str, Any] = {
@@ -37,6 +40,7 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
         settings[name] = value
 
     cache.enable()
+    recurrent.rewrite(gm)
 
     def compiler(kind):
         def compile_(graph, inputs):

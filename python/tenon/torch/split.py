@@ -210,7 +210,9 @@ def keep_views(graph: fx.Graph, left: dict[fx.Node, str]) -> None:
             continue
         source = node.args[0]
         whole = node.meta["val"].numel() == source.meta["val"].numel()
-        if source.op == "call_function" and (whole or source in outside):
+        others = any(u is not output and u not in left for u in node.users)
+        if source.op == "call_function" and not others and \
+                (whole or source in outside):
             left[node] = ""
             outside.add(source)
 

@@ -105,10 +105,10 @@ class Builder:
                         shapes=[shape], **attributes)[0]
 
     def ops(self, kind: str, *inputs: Value | None,
-            dtypes: Sequence[torch.dtype],
+            dtypes: Sequence[torch.dtype | None],
             shapes: Sequence[Sequence[Any] | None] | None = None,
             **attributes: Any) -> list[Value]:
-        """Adds an operation with several results."""
+        """Adds an operation with several results; a type None leaves one out."""
         shapes = shapes or [None] * len(dtypes)
         given = [None if v is None else v.edge for v in inputs]
         while given and given[-1] is None:
@@ -117,9 +117,10 @@ class Builder:
             kind, given,
             {name.rstrip("_"): _attribute(value)
              for name, value in attributes.items()},
-            [(type_of(d), None if s is None else self.shape(s))
+            [d and (type_of(d), None if s is None else self.shape(s))
              for d, s in zip(dtypes, shapes)], name=self.name)
-        return [Value(e, d, s) for e, d, s in zip(edges, dtypes, shapes)]
+        return [e and Value(e, d, s)
+                for e, d, s in zip(edges, dtypes, shapes)]
 
     def scalar(self, value: Number, dtype: torch.dtype) -> Value:
         """A constant of rank 0; one edge for all that are equal."""
