@@ -59,3 +59,12 @@ def shape_of(tensor) -> tuple[int | None, ...] | None:
         return None
     return tuple(None if d == UNKNOWN_DIM else d
                  for d in tensor.dims[:tensor.rank])
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Of a row-major tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

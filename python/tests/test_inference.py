@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import tenon.torch as tenon_torch
+from tenon.errors import TenonError
 from tenon.library import lib
 from tenon.torch import region
 from support import BackendTest, compiled
@@ -65,6 +66,25 @@ class InferenceTest(BackendTest):
         with self.assertRaises(Exception) as caught:
             compiled(f, options={"fullgraph": "tenon"})(torch.rand(3, 3))
         self.assertIn("linalg_inv_ex", str(caught.exception))
+
+    def test_what_does_not_compile_stays_in_pytorch(self):
+        real, calls = region.compile_graph, []
+
+        def refuse(graph, engine):
+            calls.append(graph)
+            if len(calls) == 1:
+                raise TenonError(3001, "too hard", op_name=name)
+            return real(graph, engine)
+
+        # Of one operation, and then of none in particular.
+        for name, regions in [("exp", 1), ("", 0)]:
+            calls.clear()
+            self.setUp()
+            with mock.patch.object(region, "compile_graph", refuse):
+                stats = self.check(lambda x: x.exp().relu().cos(),
+                                   torch.randn(3, 4), leftovers=1 if regions
+                                   else 3)
+            self.assertEqual(stats["regions"], regions)
 
     def test_unknown_options_raise(self):
         with self.assertRaises(Exception) as caught:

@@ -77,23 +77,31 @@ def compile_graph_module(gm: fx.GraphModule, kind: str,
     """A boxed function that computes what the graph does."""
     count("graphs")
     constants = constant_inputs(gm, kind)
-    refused: dict[fx.Node, str] = {}
-    while True:
-        left = split.classify(gm.graph, Sizes(), refused)
-        pieces = split.regions(gm.graph, left)
-        try:
-            made = {number: make_region(gm.graph, nodes, constants)
-                    for number, nodes in pieces.items()}
-            break
-        except TenonError as e:
-            node = next((n for n in gm.graph.nodes if n.name == e.op_name), None)
-            if node is None or node in refused:
-                raise
-            refused[node] = e.message
+    left, pieces, made = make_regions(gm.graph, constants)
     report(left, settings)
     count("regions", len(made))
     count("nodes", sum(len(nodes) for nodes in pieces.values()))
     return assemble(gm, pieces, made, left)
+
+
+def make_regions(graph: fx.Graph, constants: frozenset):
+    """What stays in PyTorch, the nodes of each region, and the regions. A region
+    that does not compile is tried again without the node that the error names,
+    or, if it names none, left to PyTorch."""
+    refused: dict[fx.Node, str] = {}
+    while True:
+        left = split.classify(graph, Sizes(), refused)
+        pieces = split.regions(graph, left)
+        made: dict[int, Region] = {}
+        for number, nodes in pieces.items():
+            try:
+                made[number] = make_region(nodes, constants)
+            except TenonError as e:
+                guilty = [n for n in nodes if n.name == e.op_name] or nodes
+                refused.update(dict.fromkeys(guilty, e.message))
+                break
+        if len(made) == len(pieces):
+            return left, pieces, made
 
 
 def report(left: Mapping[fx.Node, str], settings: Mapping[str, Any]) -> None:
@@ -106,8 +114,7 @@ def report(left: Mapping[fx.Node, str], settings: Mapping[str, Any]) -> None:
         leftover(str(node.target), reason)
 
 
-def make_region(graph: fx.Graph, nodes: Sequence[fx.Node],
-                constants: frozenset) -> Region:
+def make_region(nodes: Sequence[fx.Node], constants: frozenset) -> Region:
     inside = set(nodes)
     outputs = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
                and any(u not in inside for u in n.users)]

@@ -21,6 +21,7 @@ from tenon.torch.lowering.core import DTYPES
 from tenon.torch.sizes import Sizes, expression
 from tenon.torch.split import Lowering
 from tenon.torch.stats import count
+from tenon.types import dense_strides
 
 SEED = "seed"
 #: Versions for single shapes that are kept where no code serves all sizes.
@@ -123,8 +124,10 @@ class Region:
         self._repeated = [i for i, r in enumerate(results) if repeats(r)]
         self._general: Version | None = None
         if not self.symbols:
-            self._layouts = [(tuple(r.shape), tuple(r.stride()))
-                             for r in results]
+            self._layouts = [
+                (tuple(r.shape), tuple(r.stride()) if repeats(r) or
+                 not size_tools.overlaps(r) else dense_strides(r.shape))
+                for r in results]
             self._general = self._compile(lowering, Sizes())
             return
         self._read = size_tools.reader(tensors, self.symbols)
@@ -154,7 +157,7 @@ class Region:
             shape = lowering.builder.shape(node.meta["val"].shape)
             strides = lowering.builder.shape(node.meta["val"].stride())
             known = all(isinstance(s, int) for s in [*shape, *strides]) and \
-                not repeats(node.meta["val"])
+                not size_tools.overlaps(node.meta["val"])
             graph.output(value.edge, strides=strides if known else None)
             if not known:
                 dense_results.append(len(graph.outputs) - 1)

@@ -71,6 +71,21 @@ def symbols_of(tensors: Sequence[Any], strides: bool = True) -> set[str]:
     return found
 
 
+def overlaps(tensor: torch.Tensor) -> bool:
+    """Whether elements share a place, as far as sizes are known."""
+    sizes = [expression(s) for s in tensor.shape]
+    strides = [expression(s) for s in tensor.stride()]
+    if not all(isinstance(v, int) for v in sizes + strides):
+        return False
+    step = 1
+    for stride, size in sorted(zip(strides, sizes)):
+        if size > 1 and stride < step:
+            return 0 not in sizes
+        if size > 1:
+            step = stride * (size - 1) + 1
+    return False
+
+
 def reader(inputs: Sequence[Any], wanted: set[str]) -> Callable:
     """A function from tensors to the values of symbols by name: each is read
     from an input with a dim or stride that is the symbol alone. `inputs` are the tensors

@@ -16,7 +16,7 @@ from torch import fx
 from tenon import _abi
 from tenon.errors import TenonError
 from tenon.torch.lowering import LOWERINGS, Builder, Unsupported, Value, type_of
-from tenon.torch.sizes import Sizes, Unwritable
+from tenon.torch.sizes import Sizes, Unwritable, overlaps
 
 aten = torch.ops.aten
 
@@ -33,8 +33,11 @@ TRIVIAL = {
     aten.full_like.default, aten.arange.start_step,
     torch.ops.prims.iota.default,
 }
-#: What PyTorch puts around its own checks.
-SILENT = {"with_effects"}
+#: What PyTorch puts around its own checks, and memory without content.
+SILENT = {"with_effects", "aten.empty.memory_format",
+          "aten.empty_permuted.default", "aten.new_empty.default",
+          "aten.empty_like.default", "aten.new_empty_strided.default",
+          "aten.empty_strided.default"}
 #: What writes to an input of the graph: done by PyTorch, at the end.
 MUTATIONS = {aten.copy_.default}
 
@@ -202,13 +205,17 @@ def is_view(node: fx.Node) -> bool:
 def keep_views(graph: fx.Graph, left: dict[fx.Node, str]) -> None:
     """Leaves to PyTorch views that are results: they share memory with their
     sources, as those of eager do. A part of what is no result itself is
-    computed alone."""
+    computed alone, unless its elements share places."""
     output = next(iter(reversed(graph.nodes)))
     outside = set(output.all_input_nodes)
     for node in reversed(graph.nodes):
         if node not in outside or node in left or not is_view(node):
             continue
         source = node.args[0]
+        if overlaps(node.meta["val"]):
+            left[node] = ""
+            outside.add(source)
+            continue
         whole = node.meta["val"].numel() == source.meta["val"].numel()
         others = any(u is not output and u not in left for u in node.users)
         if source.op == "call_function" and not others and \

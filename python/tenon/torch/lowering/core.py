@@ -133,6 +133,11 @@ class Builder:
             self._scalars[key] = edge
         return Value(edge, dtype, ())
 
+    def constant(self, name: str, tensor: torch.Tensor) -> Value:
+        """A tensor with a value."""
+        return Value(self.graph.constant(name, tensor), tensor.dtype,
+                     tensor.shape)
+
     def value(self, given: Any, dtype: torch.dtype) -> Value:
         """A value or a number as operand of the type."""
         if isinstance(given, Value):

@@ -23,7 +23,7 @@ def unary(kind, **attributes):
 
 
 for _operator, _kind in [
-        (aten.relu.default, "ReLU"), (aten.sigmoid.default, "Sigmoid"),
+        (aten.sigmoid.default, "Sigmoid"),
         (aten.tanh.default, "Tanh"), (aten.exp.default, "Exp"),
         (aten.log.default, "Log"), (aten.log1p.default, "Log1p"),
         (aten.expm1.default, "Expm1"), (aten.sqrt.default, "Sqrt"),
@@ -32,6 +32,127 @@ for _operator, _kind in [
         (aten.hardswish.default, "HardSwish"), (aten.mish.default, "Mish"),
         (aten.abs.default, "Abs")]:
     lowers(_operator)(unary(_kind))
+
+
+@lowers(aten.relu.default)
+def relu(b, x):
+    if x.dtype not in FLOATS:
+        return b.op("Maximum", x, b.scalar(0, x.dtype))
+    return b.op("ReLU", x, shape=b.result.shape)
+
+
+def scaled_function(kind, before=None, after=None):
+    """after * kind(before * x)."""
+
+    def lowering(b, x):
+        x = b.value(x, b.result.dtype)
+        if before is not None:
+            x = b.op("Multiply", x, b.scalar(before, x.dtype))
+        y = b.op(kind, x)
+        return y if after is None else b.op("Multiply", y,
+                                            b.scalar(after, y.dtype))
+
+    return lowering
+
+
+lowers(aten.log2.default)(scaled_function("Log", after=1 / math.log(2)))
+lowers(aten.log10.default)(scaled_function("Log", after=1 / math.log(10)))
+
+
+@lowers(aten.exp2.default)
+def exp2(b, x):
+    """2^x is exact for integers, which e^(x ln 2) is not."""
+    x = b.value(x, b.result.dtype)
+    return b.op("Pow", b.scalar(2, x.dtype), x)
+
+
+@lowers(aten.tan.default)
+def tan(b, x):
+    x = b.value(x, b.result.dtype)
+    return b.op("Divide", b.op("Sin", x), b.op("Cos", x))
+
+
+@lowers(aten.atan.default)
+def atan(b, x):
+    x = b.value(x, b.result.dtype)
+    return b.op("Atan2", x, b.scalar(1, x.dtype))
+
+
+@lowers(aten.asin.default)
+def asin(b, x):
+    x = b.value(x, b.result.dtype)
+    return b.op("Atan2", x, other_leg(b, x))
+
+
+@lowers(aten.acos.default)
+def acos(b, x):
+    x = b.value(x, b.result.dtype)
+    return b.op("Atan2", other_leg(b, x), x)
+
+
+def other_leg(b, x):
+    """sqrt((1 - x) (1 + x)), NaN beyond 1."""
+    one = b.scalar(1, x.dtype)
+    return b.op("Sqrt", b.op("Multiply", b.op("Subtract", one, x),
+                             b.op("Add", one, x)))
+
+
+@lowers(aten.sinh.default)
+def sinh(b, x):
+    """(e^x - 1) (1 + 1 / e^x) / 2, which does not cancel near 0."""
+    x = b.value(x, b.result.dtype)
+    part = b.op("Expm1", b.op("Abs", x))
+    one = b.scalar(1, x.dtype)
+    rest = b.op("Add", part, b.op("Divide", part, b.op("Add", part, one)))
+    # Where e^x is infinite the quotient of infinities is no number.
+    rest = b.op("Select", isinf(b, part), part, rest, dtype=x.dtype)
+    half = b.op("Multiply", rest, b.scalar(0.5, x.dtype))
+    below = b.op("Greater", b.scalar(0, x.dtype), x, dtype=torch.bool)
+    return b.op("Select", below, negated(b, half), half, dtype=x.dtype)
+
+
+@lowers(aten.cosh.default)
+def cosh(b, x):
+    x = b.value(x, b.result.dtype)
+    e = b.op("Exp", b.op("Abs", x))
+    return b.op("Multiply", b.op("Add", e, b.op("Reciprocal", e)),
+                b.scalar(0.5, x.dtype))
+
+
+@lowers(aten.round.decimals)
+def round_decimals(b, x, *, decimals):
+    if not x.dtype.is_floating_point:
+        raise Unsupported("integers are rounded to decimals")
+    factor = b.scalar(10.0 ** abs(decimals), x.dtype)
+    there, back = ("Multiply", "Divide") if decimals >= 0 else \
+        ("Divide", "Multiply")
+    return b.op(back, b.op("Round", b.op(there, x, factor)), factor)
+
+
+def nan_as_other(kind):
+    """The other operand where one is NaN."""
+
+    def lowering(b, x, y):
+        p, q = operands(b, x, y)
+        if not p.dtype.is_floating_point:
+            return b.op(kind, p, q)
+        nan_p, nan_q = isnan(b, p), isnan(b, q)
+        best = b.op(kind, p, q, shape=b.result.shape)
+        best = b.op("Select", nan_q, b.expand(p, b.result.shape), best,
+                    dtype=p.dtype)
+        return b.op("Select", nan_p, b.expand(q, b.result.shape), best,
+                    dtype=p.dtype)
+
+    return lowering
+
+
+lowers(aten.fmax.default)(nan_as_other("Maximum"))
+lowers(aten.fmin.default)(nan_as_other("Minimum"))
+
+
+@lowers(aten.copy.default)
+def copy(b, x, source, non_blocking=False):
+    return b.expand(b.value(source, x.dtype), b.result.shape)
 
 
 @lowers(aten.floor.default)

@@ -31,7 +31,7 @@ def clone(b, x, *, memory_format=None):
     return x
 
 
-@lowers(aten.permute.default)
+@lowers(aten.permute.default, aten.permute_copy.default)
 def permute(b, x, dims):
     return b.transpose(x, [positive(d, x.rank) for d in dims])
 
@@ -142,11 +142,43 @@ def split(b, x, size, dim=0):
         r.shape[dim] for r in b.result]))
 
 
-@lowers(aten.unbind.int)
+@lowers(aten.unbind.int, aten.unbind_copy.int)
 def unbind(b, x, dim=0):
     dim = positive(dim, x.rank)
     return [b.reshape(sliced(b, x, dim, i, i + 1), r.shape)
             for i, r in enumerate(b.result)]
+
+
+@lowers(aten.diagonal.default)
+def diagonal(b, x, offset=0, dim1=0, dim2=1):
+    first, second = positive(dim1, x.rank), positive(dim2, x.rank)
+    rest = [i for i in range(x.rank) if i not in (first, second)]
+    rows, columns = b.static("a size", [x.shape[first], x.shape[second]])
+    count = max(0, min(rows, columns - offset) if offset >= 0
+                else min(rows + offset, columns))
+    if not count:
+        raise Unsupported("an empty diagonal")
+    begin = offset if offset >= 0 else -offset * columns
+    flat = b.reshape(b.transpose(x, rest + [first, second]),
+                     [*(x.shape[i] for i in rest), rows * columns])
+    return b.op("Slice", flat, begins=[begin], axes=[len(rest)],
+                ends=[begin + (count - 1) * (columns + 1) + 1],
+                steps=[columns + 1], shape=b.result.shape)
+
+
+@lowers(aten.unfold.default)
+def unfold(b, x, dim, size, step):
+    """Windows along a dim, as the last dim."""
+    if not x.rank:
+        raise Unsupported("a scalar is unfolded")
+    dim = positive(dim, x.rank)
+    length, = b.static("the unfolded size", [x.shape[dim]])
+    count = (length - size) // step + 1
+    at = (torch.arange(count) * step)[:, None] + torch.arange(size)
+    y = b.op("Gather", x, b.constant("windows", at), axis=dim)
+    order = list(range(x.rank + 1))
+    order.append(order.pop(dim + 1))
+    return b.op("StaticTranspose", y, order=order)
 
 
 @lowers(aten.flip.default)

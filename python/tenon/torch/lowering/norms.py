@@ -259,10 +259,28 @@ def adaptive_avg_pool2d(b, x, output):
     if output == [1, 1]:
         return b.reduce("ReduceMean", x, [2, 3], True)
     if any(s % o for s, o in zip(size, output)):
-        raise Unsupported(f"windows of unequal sizes, {size} to {output}")
+        return unequal_means(b, x, size, output)
     kernel = [s // o for s, o in zip(size, output)]
     return b.op("AvgPool", x, exclude_pad=False, shape=b.result.shape,
                 **pool_window(b, kernel, kernel, [0], 2, False))
+
+
+def unequal_means(b, x, size, output):
+    """Means over windows of unequal sizes: a product with weights for each
+    dim."""
+    y = b.cast(x, _WIDE)
+    for dim in (1, 0):
+        if size[dim] == output[dim]:
+            continue
+        weights = torch.zeros(output[dim], size[dim])
+        for i in range(output[dim]):
+            first = i * size[dim] // output[dim]
+            last = -(-(i + 1) * size[dim] // output[dim])
+            weights[i, first:last] = 1 / (last - first)
+        made = b.constant(f"weights {dim}", weights)
+        y = b.op("MatMul", y, made, transpose_b=True) if dim == 1 else \
+            b.op("MatMul", made, y)
+    return b.cast(y, x.dtype)
 
 
 @lowers(aten.max_pool2d_with_indices.default,
