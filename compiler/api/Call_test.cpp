@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 
+#include <map>
+#include <set>
 #include <thread>
 
 using namespace tenon;
@@ -154,6 +156,71 @@ TEST_F(CallTest, SizesAreGivenByEachExecution) {
     EXPECT_EQ(tenon_call_execute(raw, stream.get(), 2, all),
               TENON_E_ShapeMismatch);
   }
+}
+
+/// A step of an optimiser writes where it reads: a moment and a parameter.
+TEST_F(CallTest, TwoResultsOfOneLoopAreInPlace) {
+  const std::vector<int64_t> dims{37, 53};
+  auto old = f32(0, dims), grad = f32(1, dims), param = f32(2, dims),
+       moment = f32(3, dims), next = f32(4, dims), row = f32(5, {53}),
+       sum = f32(6, dims), double_row = f32(7, {53});
+  Graph g;
+  g.add(Op(1, tenon_op_add, "moment").input(old).input(grad).output(moment));
+  g.add(
+      Op(2, tenon_op_subtract, "next").input(param).input(moment).output(next));
+  // Of another shape, beside one of all elements.
+  g.add(Op(3, tenon_op_add, "rows").input(row).input(row).output(double_row));
+  g.add(Op(4, tenon_op_multiply, "sum")
+            .input(double_row)
+            .input(grad)
+            .output(sum));
+  g.output(3);
+  g.output(4);
+  g.output(6);
+  g.output(7);
+  g.finalize();
+  const std::vector<LogicalTensor> ins{old, grad, param, row};
+  const std::vector<LogicalTensor> outs{moment, next, sum, double_row};
+  CompiledPartition code = g.partitions().at(0).compile(engine, ins, outs);
+  std::set<std::pair<uint64_t, uint64_t>> pairs;
+  for (auto pair : code.inplacePairs())
+    pairs.insert({pair.input_id, pair.output_id});
+  EXPECT_TRUE(pairs.count({0, 3}));
+  EXPECT_TRUE(pairs.count({2, 4}));
+
+  auto run = [&](const std::map<uint64_t, uint64_t> &shared) {
+    std::map<uint64_t, Values> data;
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < ins.size(); ++i)
+      data[ins[i].id] = ramp(ins[i].rank == 1 ? 53 : 37 * 53, float(i) + 1);
+    for (const LogicalTensor &out : outs)
+      if (!shared.count(out.id))
+        data[out.id] = Values(out.rank == 1 ? 53 : 37 * 53);
+    auto at = [&](uint64_t id) -> Values & {
+      auto it = shared.find(id);
+      return data.at(it == shared.end() ? id : it->second);
+    };
+    std::vector<const tenon_tensor *> given;
+    std::vector<tenon_tensor *> results;
+    for (const auto *list : {&ins, &outs})
+      for (const LogicalTensor &t : *list)
+        tensors.push_back(tensor(t, at(t.id)));
+    for (size_t i = 0; i < 4; ++i) {
+      given.push_back(tensors[i].get());
+      results.push_back(tensors[4 + i].get());
+    }
+    EXPECT_EQ(tenon_compiled_partition_execute(code.get(), stream.get(), 4,
+                                               given.data(), 4, results.data()),
+              0);
+    std::vector<Values> found;
+    for (const LogicalTensor &out : outs)
+      found.push_back(at(out.id));
+    return found;
+  };
+  const std::vector<Values> apart = run({});
+  EXPECT_EQ(run({{3, 0}, {4, 2}}), apart);
+  for (auto [input, output] : pairs)
+    EXPECT_EQ(run({{output, input}}), apart) << input << " and " << output;
 }
 
 TEST_F(CallTest, ReadsSequences) {

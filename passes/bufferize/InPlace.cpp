@@ -25,19 +25,23 @@ bool isScatterInto(func::FuncOp group, unsigned operand) {
              *arg.getUsers().begin());
 }
 
-/// Whether the group reads `operand` only where it writes its result.
+/// Whether the group reads `operand` only where it writes its results. Results
+/// of one shape are written by one loop, which reads all operands of an element
+/// first; those of other shapes have loops of their own.
 bool isElementByElement(func::FuncOp group, unsigned operand) {
   if (isScatterInto(group, operand))
     return true;
   if (groupKindOf(group) != tile::GroupKind::elementwise)
     return false;
-  // Several results may be written by several loops.
-  if (group.getNumResults() != 1)
-    return false;
   auto shapeOf = [](Value v) {
     return cast<ShapedType>(v.getType()).getShape();
   };
   BlockArgument arg = group.getArgument(operand);
+  if (group.getNumResults() != 1 &&
+      !llvm::all_of(group.getResultTypes(), [&](Type type) {
+        return cast<ShapedType>(type).getShape() == shapeOf(arg);
+      }))
+    return false;
   return llvm::all_of(arg.getUsers(), [&](Operation *user) {
     return !isAlias(user) && user->getNumResults() == 1 &&
            shapeOf(user->getResult(0)) == shapeOf(arg);

@@ -240,6 +240,16 @@ class Code:
         return Port(name_of(number), DTYPE_NAMES[made.dtype], shape_of(made),
                     number)
 
+    def inplace_pairs(self) -> set[tuple[int, int]]:
+        """Ids of inputs and outputs that may be the same memory."""
+        count, found = c.c_size_t(), c.c_void_p()
+        check(lib.tenon_compiled_partition_get_inplace_pairs(
+            self.compiled, c.byref(count), c.byref(found)))
+        if not count.value:
+            return set()
+        pairs = (_abi.tenon_inplace_pair * count.value).from_address(found.value)
+        return {(p.input_id, p.output_id) for p in pairs}
+
     def bind(self, values: Mapping[int, Any]) -> Model:
         """Gives constants their values, by id; those of others are ignored."""
         used = {p.id for p in self.inputs}

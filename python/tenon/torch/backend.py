@@ -15,7 +15,7 @@ from tenon.errors import TenonError
 from tenon.torch import cache, joint, recurrent, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.region import Region
-from tenon.torch.sizes import Sizes
+from tenon.torch.sizes import Sizes, Unwritable
 from tenon.torch.stats import count, leftover
 
 # Dynamo leaves recurrent modules out of graphs unless it is told not to.
@@ -100,6 +100,9 @@ def make_regions(graph: fx.Graph, constants: frozenset):
                 guilty = [n for n in nodes if n.name == e.op_name] or nodes
                 refused.update(dict.fromkeys(guilty, e.message))
                 break
+            except Unwritable as e:
+                refused.update(dict.fromkeys(nodes, str(e)))
+                break
         if len(made) == len(pieces):
             return left, pieces, made
 
@@ -118,7 +121,18 @@ def make_region(nodes: Sequence[fx.Node], constants: frozenset) -> Region:
     inside = set(nodes)
     outputs = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
                and any(u not in inside for u in n.users)]
-    return Region(nodes, outputs, constants)
+    written = {}
+    for node in outputs:
+        outside = [u for u in node.users if u not in inside]
+        copy = outside[0]
+        if len(outside) == 1 and copy.target in split.MUTATIONS and \
+                copy.args[1] is node and not copy.users:
+            # Nothing else may see the old value, or not any more.
+            target = copy.args[0]
+            if target.op == "placeholder" and \
+                    set(target.users) <= inside | {copy}:
+                written[node] = target
+    return Region(nodes, outputs, constants, written)
 
 
 def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],
@@ -130,6 +144,7 @@ def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],
     copies: dict[fx.Node, fx.Node] = {}
     waiting: dict[int, list[fx.Node]] = {}
     last: list[fx.Node] = []
+    done = set().union(*(region.inplace for region in made.values()))
     output = None
     for node in gm.graph.nodes:
         if node.op == "output":
@@ -137,7 +152,8 @@ def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],
         elif node.op != "call_function":
             copies[node] = graph.node_copy(node, copies.__getitem__)
         elif node.target in split.MUTATIONS:
-            last.append(node)
+            if node.args[1] not in done:
+                last.append(node)
         elif node in left:
             waiting.setdefault(level[node], []).append(node)
 

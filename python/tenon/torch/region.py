@@ -7,10 +7,11 @@ import ctypes
 import functools
 import itertools
 import threading
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import torch
 from torch import fx
+from torch.autograd.graph import increment_version
 
 from tenon.errors import TenonError
 from tenon.model import Bound, Code, Engine, Model, compile_graph
@@ -94,10 +95,15 @@ class Version:
 
 class Region:
     """Compiled nodes. Called with the tensors of `inputs`, returns a list of
-    those of `outputs`; any number of threads may call one at once."""
+    those of `outputs`; any number of threads may call one at once.
+
+    written: inputs of the graph that have to become outputs, by output. Where
+    the code allows it, the output is written there, and `inplace` has it.
+    """
 
     def __init__(self, nodes: Sequence[fx.Node], outputs: Sequence[fx.Node],
-                 constants: frozenset):
+                 constants: frozenset,
+                 written: Mapping[fx.Node, fx.Node] | None = None):
         self.__name__ = f"tenon_region_{next(_numbers)}"  # in code of FX
         self.nodes = list(nodes)
         self.outputs = list(outputs)
@@ -123,12 +129,15 @@ class Region:
         self._dtypes = [r.dtype for r in results]
         self._repeated = [i for i, r in enumerate(results) if repeats(r)]
         self._general: Version | None = None
+        self.inplace: set[fx.Node] = set()
+        self._targets: list[tuple[int, int]] = []  # outputs and inputs
         if not self.symbols:
             self._layouts = [
                 (tuple(r.shape), tuple(r.stride()) if repeats(r) or
                  not size_tools.overlaps(r) else dense_strides(r.shape))
                 for r in results]
             self._general = self._compile(lowering, Sizes())
+            self._find_inplace(lowering, written or {})
             return
         self._read = size_tools.reader(tensors, self.symbols)
         self._shapes = size_tools.shapes(results)
@@ -138,6 +147,25 @@ class Region:
             self.refusal = e  # a version for each shape, then
 
     # -- compiling -----------------------------------------------------------
+
+    def _find_inplace(self, lowering: Lowering,
+                      written: Mapping[fx.Node, fx.Node]) -> None:
+        code = self._general.code
+        pairs = code.inplace_pairs()
+        for i, node in enumerate(self.outputs):
+            target = written.get(node)
+            if target is None or i in self._general.dense_results:
+                continue
+            a, b = target.meta["val"], node.meta["val"]
+            if (a.dtype, a.shape, a.stride()) != (b.dtype, b.shape, b.stride()):
+                continue
+            if target not in lowering.inputs:  # which nothing reads
+                self.inputs.append(target)
+            elif (lowering.inputs[target].edge.id, code.outputs[i].id) not in \
+                    pairs:
+                continue
+            self.inplace.add(node)
+            self._targets.append((i, self.inputs.index(target)))
 
     def _lower(self, sizes: Sizes) -> Lowering:
         lowering = Lowering(sizes, self._constants)
@@ -207,8 +235,13 @@ class Region:
             symbols = {}
             layouts, version = self._layouts, self._general
         model = self._bound(version, tensors)
-        results = [_empty(shape, strides, dtype)
-                   for (shape, strides), dtype in zip(layouts, self._dtypes)]
+        targets = [(i, tensors[k]) for i, k in self._targets]
+        written = {i for i, _ in targets}
+        results = [None if i in written else _empty(*layout, dtype)
+                   for i, (layout, dtype) in enumerate(
+                       zip(layouts, self._dtypes))]
+        for i, target in targets:
+            results[i] = target
         places = results.copy()
         for i in version.dense_results:
             if i in self._repeated or not results[i].is_contiguous():
@@ -234,6 +267,8 @@ class Region:
             # Some operators of PyTorch yield other types than they promise.
             model.execute([t.to(_DTYPES[p.dtype]) for p, t in
                            zip(model.inputs, given)] + places, engine)
+        if targets:  # as eager counts a write
+            increment_version([t for _, t in targets])
         for i in version.dense_results:
             if i in self._repeated:
                 results[i] = repeated(places[i], *layouts[i])
