@@ -107,6 +107,26 @@ class InferenceTest(BackendTest):
         self.assertEqual(tenon_torch.stats()["graphs"], 1)
         self.assertEqual(tenon_torch.stats()["repacked"], 3)
 
+    def test_writes_that_are_not_counted(self):
+        x = torch.randn(2, 4)
+        for options, refresh in [({}, tenon_torch.refresh),
+                                 ({"constants": "compare"}, lambda: None)]:
+            torch._dynamo.reset()
+            m = nn.Linear(4, 4)
+            c = compiled(m, options=options)
+            self.assert_same(c(x), m(x))
+            m.weight.data.mul_(2)
+            m.bias.numpy()[:] = 7
+            refresh()
+            self.assert_same(c(x), m(x))
+        table = torch.randn(6, 8)
+        holder = nn.Module()
+        holder.register_buffer("part", table[:4, ::2])
+        c = compiled(lambda x: x @ holder.part, options={"constants": "compare"})
+        self.assert_same(c(x), x @ holder.part)
+        table.numpy()[3, 6] += 1
+        self.assert_same(c(x), x @ holder.part)
+
     def test_batch_norm_after_training_uses_new_statistics(self):
         m = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()
         c = compiled(m)

@@ -6,6 +6,7 @@
 Nothing has to be imported for that. This module has what one may want beside it.
 """
 from tenon.torch.backend import tenon
+from tenon.torch.region import refresh
 from tenon.torch.stats import reset_stats, stats
 
-__all__ = ["reset_stats", "stats", "tenon"]
+__all__ = ["refresh", "reset_stats", "stats", "tenon"]

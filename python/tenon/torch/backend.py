@@ -25,6 +25,9 @@ torch._dynamo.config.allow_rnn = True
 DEFAULTS: dict[str, Any] = {
     # "tenon": a node that stays in PyTorch raises. None: it is a warning.
     "fullgraph": None,
+    # "compare": before each call constants are compared with copies of them, so
+    # that any write is noticed. None: by address and version.
+    "constants": None,
 }
 
 
@@ -77,14 +80,15 @@ def compile_graph_module(gm: fx.GraphModule, kind: str,
     """A boxed function that computes what the graph does."""
     count("graphs")
     constants = constant_inputs(gm, kind)
-    left, pieces, made = make_regions(gm.graph, constants)
+    left, pieces, made = make_regions(gm.graph, constants,
+                                      settings["constants"] == "compare")
     report(left, settings)
     count("regions", len(made))
     count("nodes", sum(len(nodes) for nodes in pieces.values()))
     return assemble(gm, pieces, made, left)
 
 
-def make_regions(graph: fx.Graph, constants: frozenset):
+def make_regions(graph: fx.Graph, constants: frozenset, compares: bool):
     """What stays in PyTorch, the nodes of each region, and the regions. A region
     that does not compile is tried again without the node that the error names,
     or, if it names none, left to PyTorch."""
@@ -95,7 +99,7 @@ def make_regions(graph: fx.Graph, constants: frozenset):
         made: dict[int, Region] = {}
         for number, nodes in pieces.items():
             try:
-                made[number] = make_region(nodes, constants)
+                made[number] = make_region(nodes, constants, compares)
             except TenonError as e:
                 guilty = [n for n in nodes if n.name == e.op_name] or nodes
                 refused.update(dict.fromkeys(guilty, e.message))
@@ -117,7 +121,8 @@ def report(left: Mapping[fx.Node, str], settings: Mapping[str, Any]) -> None:
         leftover(str(node.target), reason)
 
 
-def make_region(nodes: Sequence[fx.Node], constants: frozenset) -> Region:
+def make_region(nodes: Sequence[fx.Node], constants: frozenset,
+                compares: bool) -> Region:
     inside = set(nodes)
     outputs = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
                and any(u not in inside for u in n.users)]
@@ -132,7 +137,7 @@ def make_region(nodes: Sequence[fx.Node], constants: frozenset) -> Region:
             if target.op == "placeholder" and \
                     set(target.users) <= inside | {copy}:
                 written[node] = target
-    return Region(nodes, outputs, constants, written)
+    return Region(nodes, outputs, constants, written, compares)
 
 
 def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],

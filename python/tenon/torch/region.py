@@ -7,6 +7,7 @@ import ctypes
 import functools
 import itertools
 import threading
+import weakref
 from typing import Any, Mapping, Sequence
 
 import torch
@@ -21,7 +22,7 @@ from tenon.torch.lowering import Value
 from tenon.torch.lowering.core import DTYPES
 from tenon.torch.sizes import Sizes, expression
 from tenon.torch.split import Lowering
-from tenon.torch.stats import count
+from tenon.torch.stats import count, log
 from tenon.types import dense_strides
 
 SEED = "seed"
@@ -32,6 +33,7 @@ _DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 _compare = ctypes.CDLL(None).memcmp
 _compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 _numbers = itertools.count()
+_regions: weakref.WeakSet = weakref.WeakSet()
 _empty = torch._C._dynamo.guards._empty_strided_cpu
 
 @functools.cache
@@ -45,6 +47,13 @@ def statistics(nodes: Sequence[fx.Node]) -> set[fx.Node]:
     version, so that only their content tells."""
     target = torch.ops.aten._native_batch_norm_legit_no_training.default
     return {a for n in nodes if n.target is target for a in n.args[3:5]}
+
+
+def same(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
+    """Whether the elements are equal, bit by bit where that is possible."""
+    if tensor.is_contiguous():
+        return not _compare(tensor.data_ptr(), copy.data_ptr(), copy.nbytes)
+    return torch.equal(tensor, copy)
 
 
 def repeats(tensor: torch.Tensor) -> bool:
@@ -70,6 +79,14 @@ def repeated(dense: torch.Tensor, shape: Sequence[int],
     return base.copy_(part).expand(shape)
 
 
+def refresh() -> None:
+    """Constants of all compiled models are packed again at the next call: after
+    writes that PyTorch does not count, through NumPy or in place through
+    `.data`."""
+    for region in list(_regions):
+        region.forget()
+
+
 class Version:
     """The code for some sizes, with its constants for each number of threads."""
 
@@ -88,9 +105,7 @@ class Version:
         self.seen: list[tuple[int, int]] | None = None
         self.model: Model | None = None
         self.bound: list[Bound | None] = []
-        # Copies of what is watched, and their addresses and sizes.
-        self.kept: dict[int, torch.Tensor] = {}
-        self.copies: dict[int, tuple[int, int]] = {}
+        self.kept: dict[int, torch.Tensor] = {}  # copies of what is watched
 
 
 class Region:
@@ -99,11 +114,13 @@ class Region:
 
     written: inputs of the graph that have to become outputs, by output. Where
     the code allows it, the output is written there, and `inplace` has it.
+    compares: constants are compared with copies before each call.
     """
 
     def __init__(self, nodes: Sequence[fx.Node], outputs: Sequence[fx.Node],
                  constants: frozenset,
-                 written: Mapping[fx.Node, fx.Node] | None = None):
+                 written: Mapping[fx.Node, fx.Node] | None = None,
+                 compares: bool = False):
         self.__name__ = f"tenon_region_{next(_numbers)}"  # in code of FX
         self.nodes = list(nodes)
         self.outputs = list(outputs)
@@ -123,7 +140,8 @@ class Region:
                     self.symbols |= size_tools.symbols_of([v], strides=False)
         watched = statistics(nodes)
         self._watched = [k for k, i in enumerate(self._constant_at)
-                         if self.inputs[i] in watched]
+                         if compares or self.inputs[i] in watched]
+        _regions.add(self)
         self._lock = threading.Lock()
         self._versions: collections.OrderedDict = collections.OrderedDict()
         self._dtypes = [r.dtype for r in results]
@@ -144,7 +162,7 @@ class Region:
         try:
             self._general = self._compile(lowering, Sizes())
         except TenonError as e:
-            self.refusal = e  # a version for each shape, then
+            log.warning("a graph is compiled for each shape: %s", e)
 
     # -- compiling -----------------------------------------------------------
 
@@ -205,6 +223,13 @@ class Region:
         return Version(code, dict(graph.values), constants, given_at,
                        [k for k, i in enumerate(given_at) if i in dense_at],
                        dense_results)
+
+    def forget(self) -> None:
+        """Constants are taken as changed at the next call."""
+        with self._lock:
+            for version in [self._general, *self._versions.values()]:
+                if version is not None:
+                    version.seen = None
 
     def _version_for(self, symbols: dict[str, int]) -> Version:
         """The code for the values of the symbols."""
@@ -287,9 +312,9 @@ class Region:
         """The model with the constants as they are now."""
         now = [(tensors[i].data_ptr(), tensors[i]._version)
                for i in self._constant_at]
-        same = version.seen == now
-        if same and all(_compare(now[k][0], *version.copies[k]) == 0
-                        for k in self._watched):
+        if version.seen == now and all(
+                same(tensors[self._constant_at[k]], version.kept[k])
+                for k in self._watched):
             return version.model
         with self._lock:
             constants = [tensors[i].detach() for i in self._constant_at]
@@ -302,14 +327,12 @@ class Region:
             else:
                 count("repacked")
                 for k, bound in enumerate(version.bound):
-                    if bound is not None and (version.seen[k] != now[k] or
-                                              k in self._watched):
+                    if bound is not None and (
+                            version.seen is None or k in self._watched or
+                            version.seen[k] != now[k]):
                         bound.changed(describe(constants[k]))
-            version.copies = {}
             for k in self._watched:
                 version.kept[k] = constants[k].clone(
                     memory_format=torch.contiguous_format)
-                version.copies[k] = (version.kept[k].data_ptr(),
-                                     version.kept[k].nbytes)
             version.seen = now
             return version.model
