@@ -127,6 +127,15 @@ class InferenceTest(BackendTest):
         table.numpy()[3, 6] += 1
         self.assert_same(c(x), x @ holder.part)
 
+    def test_parameters_of_inference_mode(self):
+        x = torch.randn(2, 4)
+        with torch.inference_mode():
+            m = nn.Linear(4, 4)
+            c = compiled(m)
+            self.assert_same(c(x), m(x))
+            m.weight.mul_(2)
+            self.assert_same(c(x), m(x))
+
     def test_batch_norm_after_training_uses_new_statistics(self):
         m = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()
         c = compiled(m)

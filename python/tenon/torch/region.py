@@ -310,9 +310,15 @@ class Region:
 
     def _bound(self, version: Version, tensors) -> Model:
         """The model with the constants as they are now."""
-        now = [(tensors[i].data_ptr(), tensors[i]._version)
-               for i in self._constant_at]
+        try:
+            now = [(tensors[i].data_ptr(), tensors[i]._version)
+                   for i in self._constant_at]
+        except RuntimeError:  # tensors of inference mode have no version
+            now = [(tensors[i].data_ptr(), 0) for i in self._constant_at]
+            self._watched = [k for k, i in enumerate(self._constant_at)
+                             if k in self._watched or tensors[i].is_inference()]
         if version.seen == now and all(
+                k in version.kept and
                 same(tensors[self._constant_at[k]], version.kept[k])
                 for k in self._watched):
             return version.model
