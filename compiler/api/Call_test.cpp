@@ -163,24 +163,21 @@ TEST_F(CallTest, TwoResultsOfOneLoopAreInPlace) {
   const std::vector<int64_t> dims{37, 53};
   auto old = f32(0, dims), grad = f32(1, dims), param = f32(2, dims),
        moment = f32(3, dims), next = f32(4, dims), row = f32(5, {53}),
-       sum = f32(6, dims), double_row = f32(7, {53});
+       sum = f32(6, dims), twice = f32(7, {53});
   Graph g;
   g.add(Op(1, tenon_op_add, "moment").input(old).input(grad).output(moment));
   g.add(
       Op(2, tenon_op_subtract, "next").input(param).input(moment).output(next));
   // Of another shape, beside one of all elements.
-  g.add(Op(3, tenon_op_add, "rows").input(row).input(row).output(double_row));
-  g.add(Op(4, tenon_op_multiply, "sum")
-            .input(double_row)
-            .input(grad)
-            .output(sum));
+  g.add(Op(3, tenon_op_add, "rows").input(row).input(row).output(twice));
+  g.add(Op(4, tenon_op_multiply, "sum").input(twice).input(grad).output(sum));
   g.output(3);
   g.output(4);
   g.output(6);
   g.output(7);
   g.finalize();
   const std::vector<LogicalTensor> ins{old, grad, param, row};
-  const std::vector<LogicalTensor> outs{moment, next, sum, double_row};
+  const std::vector<LogicalTensor> outs{moment, next, sum, twice};
   CompiledPartition code = g.partitions().at(0).compile(engine, ins, outs);
   std::set<std::pair<uint64_t, uint64_t>> pairs;
   for (auto pair : code.inplacePairs())
