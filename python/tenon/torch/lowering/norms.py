@@ -2,6 +2,8 @@
 """Normalizations, pooling and resampling."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 import tenon.torch.joint  # declares the operator of max pooling
@@ -124,16 +126,20 @@ def batch_norm_apply(b, x, gamma, beta, mean, variance, epsilon):
                 data_format="NCX", shape=x.shape)
 
 
+def reduced_by_batch(b, x, training):
+    """The dims that statistics of a batch reduce, and of how many elements."""
+    if not training:
+        raise Unsupported("batch norm by running statistics in training")
+    dims = [0, *range(2, x.rank)]
+    sizes = b.static("the size of a batch", [x.shape[d] for d in dims])
+    return dims, math.prod(sizes)
+
+
 @lowers(aten._native_batch_norm_legit_functional.default)
 def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
                         training, momentum, epsilon):
     check_floats(x)
-    if not training:
-        raise Unsupported("batch norm by running statistics in training")
-    dims = [0, *range(2, x.rank)]
-    count = 1
-    for size in b.static("the size of a batch", [x.shape[d] for d in dims]):
-        count *= size
+    dims, count = reduced_by_batch(b, x, training)
     wide = b.cast(x, _WIDE)
     mean = b.reduce("ReduceMean", wide, dims, False)
     mean.shape = [x.shape[1]]
@@ -167,12 +173,7 @@ def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
 def batch_norm_backward(b, grad, x, gamma, running_mean, running_variance, mean,
                         inverted, training, epsilon, mask):
     check_floats(grad, x)
-    if not training:
-        raise Unsupported("batch norm by running statistics in training")
-    dims = [0, *range(2, x.rank)]
-    count = 1
-    for size in b.static("the size of a batch", [x.shape[d] for d in dims]):
-        count *= size
+    dims, count = reduced_by_batch(b, x, training)
     x_, g = b.cast(x, _WIDE), b.cast(grad, _WIDE)
     mean, inverted = b.cast(mean, _WIDE), b.cast(inverted, _WIDE)
     normal = b.op("Multiply", b.op("Subtract", x_, of_channels(b, mean, x.rank)),

@@ -2,6 +2,8 @@
 """Operators that reduce dims, search in them or go along them."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 from tenon.torch.lowering.core import (FLOATS, Unsupported, all_dims, lowers,
@@ -83,9 +85,7 @@ def var_mean(b, x, dims=None, *, correction=1, keepdim=False):
 
 
 def variance(b, x, dims, correction, keepdim):
-    count = 1
-    for size in b.static("a reduced size", [x.shape[d] for d in dims]):
-        count *= size
+    count = math.prod(b.static("a reduced size", [x.shape[d] for d in dims]))
     correction = 1 if correction is None else correction
     if x.dtype not in FLOATS or count <= correction or not dims:
         raise Unsupported("the variance of too few elements")
@@ -116,10 +116,7 @@ def found(kind):
         if x.dtype == torch.bool:
             x = b.cast(x, torch.uint8)
         if dim is None:
-            count = 1
-            for size in x.shape:
-                count = count * size
-            flat = b.op(kind, b.reshape(x, [count]), dtype=torch.int64, axis=0,
+            flat = b.op(kind, b.reshape(x, [math.prod(x.shape)]), dtype=torch.int64, axis=0,
                         keep_dims=False)
             return b.reshape(flat, b.result.shape)
         if not x.rank:
