@@ -126,6 +126,18 @@ class InferenceTest(BackendTest):
         self.assert_same(c(x), x @ holder.part)
         table.numpy()[3, 6] += 1
         self.assert_same(c(x), x @ holder.part)
+        # Elements that compare as equal, and are not.
+        zeros = torch.zeros(4, 8)
+        holder.register_buffer("signs", zeros[:, ::2])
+
+        def signs(x):
+            return x * holder.signs.reciprocal().clamp(-1, 1)
+
+        c = compiled(signs, options={"constants": "compare"})
+        ones = torch.ones(4, 4)
+        self.assert_same(c(ones), signs(ones))
+        zeros.numpy()[1, 2] = -0.0
+        self.assert_same(c(ones), signs(ones))
 
     def test_parameters_of_inference_mode(self):
         x = torch.randn(2, 4)
@@ -135,6 +147,17 @@ class InferenceTest(BackendTest):
             self.assert_same(c(x), m(x))
             m.weight.mul_(2)
             self.assert_same(c(x), m(x))
+
+    def test_writes_beside_parameters_of_inference_mode(self):
+        x = torch.randn(2, 4)
+        with torch.inference_mode():
+            offset = torch.randn(4)
+        m = nn.Linear(4, 4)
+        m.register_buffer("offset", offset)
+        c = compiled(lambda x: m(x) + m.offset)
+        self.assert_same(c(x), m(x) + m.offset)
+        m.weight.mul_(2)
+        self.assert_same(c(x), m(x) + m.offset)
 
     def test_batch_norm_after_training_uses_new_statistics(self):
         m = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()

@@ -50,10 +50,9 @@ def statistics(nodes: Sequence[fx.Node]) -> set[fx.Node]:
 
 
 def same(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether the elements are equal, bit by bit where that is possible."""
-    if tensor.is_contiguous():
-        return not _compare(tensor.data_ptr(), copy.data_ptr(), copy.nbytes)
-    return torch.equal(tensor, copy)
+    """Whether the elements are equal, bit by bit, those of a dense copy."""
+    dense = tensor.contiguous()
+    return not _compare(dense.data_ptr(), copy.data_ptr(), copy.nbytes)
 
 
 def repeats(tensor: torch.Tensor) -> bool:
@@ -88,7 +87,7 @@ def refresh() -> None:
 
 
 class Version:
-    """The code for some sizes, with its constants for each number of threads."""
+    """The code for some sizes, with its constants."""
 
     def __init__(self, code: Code, scalars: dict[int, Any],
                  constant_ids: Sequence[int], given_at: Sequence[Any],
@@ -314,7 +313,8 @@ class Region:
             now = [(tensors[i].data_ptr(), tensors[i]._version)
                    for i in self._constant_at]
         except RuntimeError:  # tensors of inference mode have no version
-            now = [(tensors[i].data_ptr(), 0) for i in self._constant_at]
+            now = [(t.data_ptr(), 0 if t.is_inference() else t._version)
+                   for t in (tensors[i] for i in self._constant_at)]
             self._watched = [k for k, i in enumerate(self._constant_at)
                              if k in self._watched or tensors[i].is_inference()]
         if version.seen == now and all(
