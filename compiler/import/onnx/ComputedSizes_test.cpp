@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators whose operands are computed from sizes that are not known: each
-// model is read once for any sizes and once for given ones, and both must
-// compute the same.
-#include "compiler/import/onnx/TestGraphs.h"
-#include "dialects/graph/infer/Prepare.h"
+// Operands that are computed from sizes that are not known.
+#include "compiler/import/onnx/ComputedSizesSupport.h"
 
 #include <limits>
 
@@ -13,98 +10,6 @@ using namespace tenon::onnx;
 using namespace tenon::onnx::test;
 
 namespace {
-
-AttributeProto text(std::string_view name, std::string_view value) {
-  AttributeProto attribute;
-  attribute.name = name;
-  attribute.s = value;
-  return attribute;
-}
-
-Tensor ramp(const graph::Dims &shape) {
-  Numbers elements;
-  for (int64_t i = 0; i < reference::elementCount(shape); ++i)
-    elements.push_back(static_cast<double>(i * i % 37) - 9);
-  return tensor(graph::DType::f32, shape, elements);
-}
-
-/// What the graph computes once its sizes are those of `given`.
-Tensor computed(Imported imported, const Given &given) {
-  for (const Port &input : imported.inputs)
-    if (input.id)
-      imported.graph.tensors.at(*input.id).shape = given.at(input.name).shape;
-  auto prepared = graph::prepareGraph(imported.graph);
-  EXPECT_TRUE(prepared) << (prepared ? "" : str(prepared.errors()));
-  if (!prepared)
-    return {};
-  imported.graph = **prepared;
-  std::vector<Tensor> results = evaluated(imported, given);
-  return results.empty() ? Tensor{} : results[0];
-}
-
-/// Expects that the model computes the same in output y, read for any sizes
-/// and for these.
-void expectSameFor(
-    const ModelProto &model,
-    const std::vector<std::map<std::string, graph::Dims, std::less<>>> &sizes,
-    double scale = 1) {
-  auto open = importModel(model);
-  ASSERT_TRUE(open) << str(open.errors());
-  for (const auto &shapes : sizes) {
-    ImportOptions options;
-    options.shapes = shapes;
-    auto closed = importModel(model, options);
-    ASSERT_TRUE(closed) << str(closed.errors());
-    Given given;
-    for (const auto &[name, shape] : shapes) {
-      Tensor &numbers = given[name] = ramp(shape);
-      for (double &number : numbers.data)
-        number *= scale;
-    }
-    Tensor expected = computed(*closed, given), y = computed(*open, given);
-    ASSERT_EQ(y.shape, expected.shape);
-    for (int64_t i = 0; i < y.numElements(); ++i)
-      EXPECT_NEAR(y.at(i), expected.at(i), 1e-5) << i;
-  }
-}
-
-/// Inputs x and like of the sizes `x` and `like`; output y.
-void expectSame(const std::vector<NodeProto> &nodes,
-                const std::vector<std::pair<graph::Dims, graph::Dims>> &sizes,
-                const std::vector<TensorProto> &weights) {
-  static constexpr std::string_view names[] = {"a", "b", "c", "d"},
-                                    others[] = {"e", "f", "g", "h"};
-  Names dims(names, names + sizes[0].first.size()),
-      likeDims(others, others + sizes[0].second.size());
-  std::vector<std::map<std::string, graph::Dims, std::less<>>> shapes;
-  for (const auto &[x, like] : sizes)
-    shapes.push_back({{"x", x}, {"like", like}});
-  expectSameFor(modelOf(nodes,
-                        {named("x", DataType::f32, dims),
-                         named("like", DataType::f32, likeDims)},
-                        {"y"}, weights),
-                shapes);
-}
-
-/// b, the size of dim 1 of x, and f, that of like, as s64 of rank 1.
-std::vector<NodeProto> sizesOfBoth(std::vector<NodeProto> more) {
-  std::vector<NodeProto> nodes = {node("Shape", {"x"}, {"shape"}),
-                                  node("Gather", {"shape", "one"}, {"b"}),
-                                  node("Shape", {"like"}, {"shape2"}),
-                                  node("Gather", {"shape2", "one"}, {"f"})};
-  nodes.insert(nodes.end(), more.begin(), more.end());
-  return nodes;
-}
-
-std::vector<TensorProto> constants() {
-  return {integers("one", {1}, {1}),
-          integers("zero", {1}, {0}),
-          integers("two", {1}, {2}),
-          integers("step", {1}, {1}),
-          integers("first", {1}, {graph::kUnknownDim}),
-          integers("last", {1}, {INT64_MAX}),
-          integers("back", {1}, {-1})};
-}
 
 TEST(ComputedSizes, Slices) {
   // Beside an end, exporters write the step, and the least number for a begin.
@@ -391,61 +296,6 @@ TEST(ComputedSizes, FramesOfSignals) {
   }
 }
 
-/// Images that get the size of another one.
-TEST(ComputedSizes, Resizes) {
-  struct Form {
-    std::string_view mode, coordinates, nearest;
-  };
-  std::vector<Form> forms;
-  for (std::string_view coordinates :
-       {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
-    forms.push_back({"linear", coordinates, "floor"});
-    forms.push_back({"cubic", coordinates, "floor"});
-    for (std::string_view nearest :
-         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
-      forms.push_back({"nearest", coordinates, nearest});
-  }
-  for (const Form &form : forms) {
-    SCOPED_TRACE(std::string(form.mode) + " " + std::string(form.coordinates) +
-                 " " + std::string(form.nearest));
-    expectSame({node("Shape", {"x"}, {"shape"}),
-                node("Slice", {"shape", "zero", "two"}, {"batch"}),
-                node("Shape", {"like"}, {"shape2"}),
-                node("Slice", {"shape2", "two", "last"}, {"space"}),
-                node("Concat", {"batch", "space"}, {"sizes"},
-                     {attr("axis", int64_t{0})}),
-                node("Resize", {"x", "", "", "sizes"}, {"resized"},
-                     {text("mode", form.mode),
-                      text("coordinate_transformation_mode", form.coordinates),
-                      text("nearest_mode", form.nearest)}),
-                node("Add", {"resized", "like"}, {"y"})},
-               {{{1, 2, 3, 4}, {1, 2, 6, 9}},
-                {{1, 1, 5, 7}, {1, 1, 3, 1}},
-                {{2, 1, 4, 2}, {2, 1, 4, 5}}},
-               constants());
-  }
-}
-
-/// Factors that are quotients of sizes, as old exporters write them.
-TEST(ComputedSizes, ResizesByQuotients) {
-  std::vector<TensorProto> weights = constants();
-  weights.push_back(floats("kept", {2}, {1, 1}));
-  for (std::string_view mode : {"linear", "nearest", "cubic"})
-    expectSame(
-        {node("Shape", {"x"}, {"shape"}),
-         node("Cast", {"shape"}, {"given"},
-              {attr("to", static_cast<int64_t>(DataType::f32))}),
-         node("Add", {"given", "given"}, {"wanted"}),
-         node("Div", {"wanted", "given"}, {"ratio"}),
-         node("Slice", {"ratio", "two", "last"}, {"factors"}),
-         node("Concat", {"kept", "factors"}, {"scales"},
-              {attr("axis", int64_t{0})}),
-         node("Resize", {"x", "", "scales"}, {"resized"}, {text("mode", mode)}),
-         node("ReduceSum", {"like"}, {"sum"}),
-         node("Add", {"resized", "sum"}, {"y"})},
-        {{{1, 2, 3, 4}, {1, 2, 6, 8}}, {{2, 1, 4, 2}, {2, 1, 8, 6}}}, weights);
-}
-
 TEST(ComputedSizes, PartsThatAreHalves) {
   for (bool isGiven : {false, true})
     expectSame(
@@ -461,29 +311,6 @@ TEST(ComputedSizes, PartsThatAreHalves) {
                      node("Add", {"sums", "sum2"}, {"y"})}),
         {{{2, 8}, {2, 4}}, {{3, 6}, {1, 3}}},
         {integers("one", {1}, {1}), integers("pair", {1}, {2})});
-}
-
-TEST(ComputedSizes, BlocksOfChannels) {
-  for (std::string_view mode : {"DCR", "CRD"}) {
-    ModelProto model =
-        modelOf({node("DepthToSpace", {"x"}, {"wide"},
-                      {attr("blocksize", int64_t{2}), text("mode", mode)}),
-                 node("SpaceToDepth", {"wide"}, {"deep"},
-                      {attr("blocksize", int64_t{2})}),
-                 node("ReduceSum", {"wide"}, {"sum"}),
-                 node("Add", {"deep", "sum"}, {"y"})},
-                {named("x", DataType::f32, {"n", "8", "h", "w"})}, {"y"});
-    auto open = importModel(model);
-    ASSERT_TRUE(open) << str(open.errors());
-    ImportOptions options;
-    options.shapes = {{"x", {2, 8, 3, 2}}};
-    auto closed = importModel(model, options);
-    ASSERT_TRUE(closed) << str(closed.errors());
-    Given given{{"x", ramp({2, 8, 3, 2})}};
-    Tensor expected = computed(*closed, given), y = computed(*open, given);
-    ASSERT_EQ(y.shape, expected.shape);
-    EXPECT_EQ(y.data, expected.data);
-  }
 }
 
 /// Each letter is the name of a size.
@@ -521,72 +348,6 @@ TEST(ComputedSizes, SumsOfProducts) {
     ASSERT_EQ(y.shape, expected.shape);
     for (int64_t i = 0; i < y.numElements(); ++i)
       EXPECT_NEAR(y.at(i), expected.at(i), 1e-3) << i;
-  }
-}
-
-/// Samples of images, batch and all sizes open, from within and outside.
-TEST(ComputedSizes, SamplesOfImages) {
-  for (std::string_view mode : {"nearest", "linear", "cubic"})
-    for (std::string_view padding : {"zeros", "border", "reflection"})
-      for (int64_t corners : {0, 1}) {
-        SCOPED_TRACE(std::string(mode) + " " + std::string(padding));
-        ValueInfoProto grid =
-            named("grid", DataType::f32, {"n", "oh", "ow", "two"});
-        (*grid.shape)[3].value = 2;
-        ModelProto model =
-            modelOf({node("GridSample", {"x", "grid"}, {"y"},
-                          {text("mode", mode), text("padding_mode", padding),
-                           attr("align_corners", corners)})},
-                    {named("x", DataType::f32, {"n", "c", "h", "w"}), grid},
-                    {"y"}, {}, 20);
-        expectSameFor(model,
-                      {{{"x", {2, 3, 4, 5}}, {"grid", {2, 3, 2, 2}}},
-                       {{"x", {1, 1, 1, 7}}, {"grid", {1, 4, 5, 2}}}},
-                      0.11);
-      }
-}
-
-/// The same of volumes, and places of another
-/// batch, which are refused.
-TEST(ComputedSizes, SamplesOfVolumes) {
-  ValueInfoProto grid =
-      named("grid", DataType::f32, {"n", "od", "oh", "ow", "three"});
-  (*grid.shape)[4].value = 3;
-  ModelProto model =
-      modelOf({node("GridSample", {"x", "grid"}, {"y"})},
-              {named("x", DataType::f32, {"n", "c", "d", "h", "w"}), grid},
-              {"y"}, {}, 20);
-  expectSameFor(model, {{{"x", {2, 3, 2, 4, 5}}, {"grid", {2, 3, 2, 2, 3}}}},
-                0.11);
-  (*model.graph.inputs[0].shape)[0].value = 2;
-  (*model.graph.inputs[1].shape)[0].value = 3;
-  EXPECT_EQ(failureOf(model).code, ErrorCode::UnsupportedForm);
-}
-
-/// The places of all elements of images of the size of x.
-TEST(ComputedSizes, PlacesOfImages) {
-  for (int64_t corners : {0, 1}) {
-    ValueInfoProto theta = named("theta", DataType::f32, {"n", "r", "s"});
-    (*theta.shape)[1].value = 2;
-    (*theta.shape)[2].value = 3;
-    ModelProto model =
-        modelOf({node("Shape", {"x"}, {"size"}),
-                 node("AffineGrid", {"theta", "size"}, {"grid"},
-                      {attr("align_corners", corners)}),
-                 node("GridSample", {"x", "grid"}, {"y"})},
-                {named("x", DataType::f32, {"n", "c", "h", "w"}), theta}, {"y"},
-                {}, 20);
-    expectSameFor(model,
-                  {{{"x", {2, 3, 4, 5}}, {"theta", {2, 2, 3}}},
-                   {{"x", {1, 2, 1, 7}}, {"theta", {1, 2, 3}}}},
-                  0.11);
-    model.graph.outputs[0].name = "grid";
-    model.graph.nodes.pop_back();
-    model.graph.nodes[1].outputs[0] = "grid";
-    expectSameFor(model,
-                  {{{"x", {2, 3, 4, 5}}, {"theta", {2, 2, 3}}},
-                   {{"x", {1, 2, 1, 7}}, {"theta", {1, 2, 3}}}},
-                  0.11);
   }
 }
 
