@@ -190,6 +190,43 @@ class InferenceTest(BackendTest):
             q, k, v = torch.randn(3, 2, 4, n, 8)
             self.assert_same(c(q, k, v), f(q, k, v))
 
+    def test_sizes_as_numbers(self):
+        # Nothing that Tenon gets has the size; eager's strides may need a max.
+        c = compiled(lambda x, n: x * n + max(0, n - 7))
+        x = torch.randn(3, 4)
+        for n in (9, 10, 3, 12):
+            self.assert_same(c(x, n), x * n + max(0, n - 7))
+        self.assertEqual(tenon_torch.stats()["leftovers"], {})
+
+    def test_parts_of_any_size(self):
+        table = torch.arange(100).view(1, 100)
+
+        def f(x):
+            return x + table[:, :x.shape[1]]
+
+        c = compiled(f, dynamic=True)
+        for n in (5, 9, 70):
+            x = torch.randn(2, n)
+            self.assert_same(c(x), f(x))
+        stats = tenon_torch.stats()
+        self.assertEqual((stats["leftovers"], stats["versions"]), ({}, 0))
+
+    def test_inputs_of_code_for_one_size_may_have_any_strides(self):
+        def f(x):  # halves are neither sums nor products
+            y = torch.linalg.inv_ex(x)[0][:, ::2, ::2]
+            return (y.relu() + 1).reshape(-1, (x.shape[1] + 1) // 2)
+
+        c = compiled(f, dynamic=True)
+        for n in (6, 8, 9):
+            x = torch.randn(2, n, n) + 9 * torch.eye(n)
+            self.assert_same(c(x), f(x))
+
+    def test_averages_of_pictures_by_channels_are_one_region(self):
+        x = torch.randn(2, 8, 4, 4).to(memory_format=torch.channels_last)
+        pool = nn.AdaptiveAvgPool2d(1)
+        self.assertEqual(self.check(
+            lambda x: pool(x.exp()).flatten(1).exp(), x)["regions"], 1)
+
     def test_strides_are_those_of_eager(self):
         def f(x):
             return x.relu() + 1, x.t().contiguous().t() * 2, x.sum(0)

@@ -20,7 +20,7 @@ from tenon.tensors import describe
 from tenon.torch import sizes as size_tools
 from tenon.torch.lowering import Value
 from tenon.torch.lowering.core import DTYPES
-from tenon.torch.sizes import Sizes, expression
+from tenon.torch.sizes import Sizes
 from tenon.torch.split import Lowering
 from tenon.torch.stats import count, log
 from tenon.types import dense_strides
@@ -60,11 +60,6 @@ def repeats(tensor: torch.Tensor) -> bool:
     return any(isinstance(stride, int) and stride == 0 and
                not (isinstance(size, int) and size < 2)
                for stride, size in zip(tensor.stride(), tensor.shape))
-
-
-def is_static(tensor: torch.Tensor) -> bool:
-    return all(isinstance(expression(s), int)
-               for s in (*tensor.shape, *tensor.stride()))
 
 
 def repeated(dense: torch.Tensor, shape: Sequence[int],
@@ -137,6 +132,7 @@ class Region:
             for v in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(v, torch.Tensor):
                     self.symbols |= size_tools.symbols_of([v], strides=False)
+        self.symbols |= lowering.builder.size_symbols
         watched = statistics(nodes)
         self._watched = [k for k, i in enumerate(self._constant_at)
                          if compares or self.inputs[i] in watched]
@@ -156,6 +152,13 @@ class Region:
             self._general = self._compile(lowering, Sizes())
             self._find_inplace(lowering, written or {})
             return
+        missing = self.symbols - size_tools.places(tensors).keys()
+        for node in nodes[0].graph.find_nodes(op="placeholder"):
+            value = node.meta.get("val")
+            if isinstance(value, torch.SymInt) and \
+                    str(size_tools.expression(value)) in missing:
+                self.inputs.append(node)
+                tensors.append(value)
         self._read = size_tools.reader(tensors, self.symbols)
         self._shapes = size_tools.shapes(results)
         try:
@@ -199,16 +202,16 @@ class Region:
             if value.edge.id in taken:  # an input, or a result twice
                 value = lowering.builder.op("Reorder", value, shape=value.shape)
             taken.add(value.edge.id)
-            shape = lowering.builder.shape(node.meta["val"].shape)
-            strides = lowering.builder.shape(node.meta["val"].stride())
-            known = all(isinstance(s, int) for s in [*shape, *strides]) and \
-                not size_tools.overlaps(node.meta["val"])
-            graph.output(value.edge, strides=strides if known else None)
+            result = node.meta["val"]
+            known = size_tools.is_static(result) and \
+                not size_tools.overlaps(result)
+            graph.output(value.edge,
+                         strides=list(result.stride()) if known else None)
             if not known:
                 dense_results.append(len(graph.outputs) - 1)
         code = compile_graph(graph, engine_for(1))
         place = {lowering.inputs[n].edge.id: i
-                 for i, n in enumerate(self.inputs)}
+                 for i, n in enumerate(self.inputs) if n in lowering.inputs}
         constants = [lowering.inputs[self.inputs[i]].edge.id
                      for i in self._constant_at]
         if lowering.builder.seed_id is not None:
@@ -218,7 +221,7 @@ class Region:
         given_at = [place[p.id] for p in code.inputs
                     if p.id in place and p.id not in constants]
         dense_at = {i for i, n in enumerate(self.inputs)
-                    if not is_static(n.meta["val"])}
+                    if n in lowering.inputs and not size_tools.is_static(n.meta["val"])}
         return Version(code, dict(graph.values), constants, given_at,
                        [k for k, i in enumerate(given_at) if i in dense_at],
                        dense_results)
@@ -305,7 +308,7 @@ class Region:
         """The seed of this execution, or a size as a number."""
         if what == SEED:
             return torch.randint(2**62, ())
-        return torch.tensor(eval(what, {}, symbols))
+        return torch.tensor(eval(what, {}, symbols), dtype=torch.int64)
 
     def _bound(self, version: Version, tensors) -> Model:
         """The model with the constants as they are now."""

@@ -21,12 +21,17 @@ def expression(value: Any) -> sympy.Expr | int:
     return int(value)
 
 
-def write(value: sympy.Expr) -> str:
-    """With + - * // % and parentheses, which Python reads, too."""
-    if isinstance(value, (sympy.Symbol, sympy.Integer)):
+def write(value: sympy.Expr | int, python: bool = False) -> str:
+    """With + - * // % and parentheses, which Python reads, too; for Python alone
+    also with max and min."""
+    if isinstance(value, (sympy.Symbol, sympy.Integer, int)):
         return str(value)
-    parts = [f"({write(a)})" if a.args or a.is_negative else write(a)
-             for a in value.args]
+    parts = [write(a, python) for a in value.args]
+    if python and isinstance(value, (functions.Max, functions.Min)):
+        name = "max" if isinstance(value, functions.Max) else "min"
+        return f"{name}({', '.join(parts)})"
+    parts = [f"({p})" if a.args or a.is_negative else p
+             for p, a in zip(parts, value.args)]
     if isinstance(value, sympy.Add):
         return " + ".join(parts)
     if isinstance(value, sympy.Mul):
@@ -46,18 +51,19 @@ class Sizes:
     def __init__(self, known: Mapping[str, int] | None = None):
         self.known = dict(known or {})
 
-    def text(self, value: Any) -> int | str:
-        """A number, or an expression. Raises Unwritable."""
-        found = expression(value)
-        if isinstance(found, int):
+    def value(self, given: Any) -> sympy.Expr | int:
+        """A number, or an expression of symbols that are not known."""
+        found = expression(given)
+        if isinstance(found, int) or not self.known:
             return found
-        if self.known:
-            found = found.subs({s: self.known[s.name]
-                                for s in found.free_symbols
-                                if s.name in self.known})
-            if found.is_number:
-                return int(found)
-        return write(found)
+        found = found.subs({s: self.known[s.name] for s in found.free_symbols
+                            if s.name in self.known})
+        return int(found) if found.is_number else found
+
+    def text(self, given: Any) -> int | str:
+        """The same as Tenon's sizes say it. Raises Unwritable."""
+        found = self.value(given)
+        return found if isinstance(found, int) else write(found)
 
 
 def symbols_of(tensors: Sequence[Any], strides: bool = True) -> set[str]:
@@ -69,6 +75,11 @@ def symbols_of(tensors: Sequence[Any], strides: bool = True) -> set[str]:
             if not isinstance(e, int):
                 found |= {s.name for s in e.free_symbols}
     return found
+
+
+def is_static(tensor: torch.Tensor) -> bool:
+    return all(isinstance(expression(s), int)
+               for s in (*tensor.shape, *tensor.stride()))
 
 
 def overlaps(tensor: torch.Tensor) -> bool:
@@ -86,32 +97,43 @@ def overlaps(tensor: torch.Tensor) -> bool:
     return False
 
 
+def places(inputs: Sequence[Any]) -> dict[str, str]:
+    """Where the values of symbols are found in inputs `a`, as Python, by name:
+    a dim or stride that is the symbol alone, or an input that is a number.
+    `inputs` are those the graph was traced with."""
+    found: dict[str, str] = {}
+    for i, given in enumerate(inputs):
+        if isinstance(given, torch.Tensor):
+            values = [(s, f"a[{i}].shape[{d}]")
+                      for d, s in enumerate(given.shape)]
+            values += [(s, f"a[{i}].stride({d})")
+                       for d, s in enumerate(given.stride())]
+        else:
+            values = [(given, f"a[{i}]")]
+        for value, place in values:
+            e = expression(value)
+            if isinstance(e, sympy.Symbol):
+                found.setdefault(e.name, place)
+    return found
+
+
 def reader(inputs: Sequence[Any], wanted: set[str]) -> Callable:
-    """A function from tensors to the values of symbols by name: each is read
-    from an input with a dim or stride that is the symbol alone. `inputs` are the tensors
-    the graph was traced with. Raises Unwritable for one that no input has."""
-    places: dict[str, str] = {}
-    for i, tensor in enumerate(inputs):
-        for numbers, text in [(tensor.shape, "shape[{}]"),
-                              (tensor.stride(), "stride({})")]:
-            for dim, size in enumerate(numbers):
-                e = expression(size)
-                if isinstance(e, sympy.Symbol):
-                    places.setdefault(e.name, f"a[{i}].{text.format(dim)}")
-    missing = wanted - places.keys()
+    """A function from inputs to the values of symbols by name. Raises Unwritable
+    for one that no input has."""
+    found = places(inputs)
+    missing = wanted - found.keys()
     if missing:
         raise Unwritable(f"no input has the size {sorted(missing)[0]} alone")
-    lines = [f"    {name} = {place}" for name, place in places.items()
+    lines = [f"    {name} = {place}" for name, place in found.items()
              if name in wanted]
-    names = ", ".join(f"{n!r}: {n}" for n in places if n in wanted)
+    names = ", ".join(f"{n!r}: {n}" for n in found if n in wanted)
     return _function(lines + [f"    return {{{names}}}"], "a")
 
 
 def shapes(tensors: Sequence[Any]) -> Callable:
     """A function from values of symbols to (sizes, strides) of each tensor."""
     def numbers(values):
-        texts = [str(v) if isinstance(v, int) else write(v)
-                 for v in map(expression, values)]
+        texts = [write(v, python=True) for v in map(expression, values)]
         return "(" + "".join(t + ", " for t in texts) + ")"
 
     rows = [f"({numbers(t.shape)}, {numbers(t.stride())})" for t in tensors]

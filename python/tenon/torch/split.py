@@ -16,7 +16,7 @@ from torch import fx
 from tenon import _abi
 from tenon.errors import TenonError
 from tenon.torch.lowering import LOWERINGS, Builder, Unsupported, Value, type_of
-from tenon.torch.sizes import Sizes, Unwritable, overlaps
+from tenon.torch.sizes import Sizes, Unwritable, is_static, overlaps
 
 aten = torch.ops.aten
 
@@ -73,11 +73,8 @@ class Lowering:
                 tensor.layout != torch.strided:
             raise Unsupported(f"{node} is not in the memory of the CPU")
         shape = self.builder.shape(tensor.shape)
-        strides = None
-        if all(isinstance(s, int) for s in shape):
-            strides = self.builder.shape(tensor.stride())
-            if any(isinstance(s, str) for s in strides):
-                strides = None  # copies become dense
+        # With sizes that vary, copies become dense.
+        strides = list(tensor.stride()) if is_static(tensor) else None
         edge = self.builder.graph.input(node.name, shape, type_of(tensor.dtype),
                                         strides=strides,
                                         constant=node in self._constants)
@@ -98,6 +95,8 @@ class Lowering:
             raise Unsupported("no lowering")
         b = self.builder
         b.result, b.name, b.operator = node.meta["val"], node.name, node.target
+        sources = node.all_input_nodes
+        b.source = sources[0].meta.get("val") if sources else None
         b.wanted = {u.args[1] for u in node.users
                     if u.target is operator.getitem}
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Sequence
 import torch
 
 from tenon.graph import Edge, Graph
-from tenon.torch.sizes import Sizes
+from tenon.torch.sizes import Sizes, write
 from tenon.types import UNKNOWN_DIM
 
 #: Element types of Tenon by those of PyTorch.
@@ -71,10 +71,12 @@ class Builder:
         # Of the node that is lowered:
         self.operator: Any = None
         self.result: Any = None  # meta["val"]
+        self.source: Any = None  # that of the first operand
         self.name = ""
         self.wanted: set[int] = set()  # which of several results are read
         self._seed: Edge | None = None
         self._size_edges: dict[str, Edge] = {}
+        self.size_symbols: set[str] = set()  # of these
         self._offsets = 0
         self._scalars: dict[tuple, Edge] = {}
 
@@ -145,10 +147,11 @@ class Builder:
         if isinstance(given, (bool, int, float)):
             return self.scalar(given, dtype)
         if isinstance(given, torch.SymInt):
-            number = self.sizes.text(given)
+            number = self.sizes.value(given)
             if isinstance(number, int):
                 return self.scalar(number, dtype)
-            return self.cast(self.size(number), dtype)
+            self.size_symbols.update(s.name for s in number.free_symbols)
+            return self.cast(self._size(write(number, python=True)), dtype)
         raise Unsupported(f"an operand is {type(given).__name__}")
 
     @property
@@ -169,7 +172,7 @@ class Builder:
         self._offsets += 1
         return self.scalar(self._offsets, torch.int64)
 
-    def size(self, expression: str) -> Value:
+    def _size(self, expression: str) -> Value:
         """A size that is not known, as s64 of rank 0, which each execution
         gives."""
         if expression not in self._size_edges:
@@ -179,7 +182,7 @@ class Builder:
 
     @property
     def size_ids(self) -> dict[int, str]:
-        """Expressions of sizes that are used as numbers, by id of the edge."""
+        """Sizes that are used as numbers, as Python, by id of the edge."""
         return {e.id: text for text, e in self._size_edges.items()}
 
     # -- short forms ---------------------------------------------------------

@@ -89,11 +89,13 @@ def sliced(b, x, dim, begin, end, step=1, shape=None):
                 steps=[step], shape=shape)
 
 
-def bound(b, value):
-    """Where a slice begins or ends, as a tensor."""
-    number = b.scalar(value, torch.int64) if isinstance(value, int) else \
-        b.size(value)
-    return b.reshape(number, [1])
+def positions(b, size, start, step, dtype=torch.int64):
+    """start, start + step, ...: `size` numbers."""
+    at = b.cast(b.count(b.full([size], 0, torch.int64), 0), dtype)
+    if step != 1:
+        at = b.op("Multiply", at, b.value(step, dtype))
+    return at if isinstance(start, (int, float)) and start == 0 else \
+        b.op("Add", at, b.value(start, dtype))
 
 
 @lowers(aten.slice.Tensor, aten.slice_copy.Tensor)
@@ -101,14 +103,32 @@ def slice_(b, x, dim=0, start=None, end=None, step=1):
     dim = positive(dim, x.rank)
     start = 0 if start is None else start
     end = _END if end is None else end
-    start, end = b.sizes.text(start), b.sizes.text(end)
-    if isinstance(start, int) and isinstance(end, str) and \
-            end == b.sizes.text(x.shape[dim]):
-        end = _END
-    if isinstance(start, str) or isinstance(end, str):
-        return b.op("Slice", x, bound(b, start), bound(b, end), axes=[dim],
-                    steps=[step], shape=b.result.shape)
-    return sliced(b, x, dim, start, end, step, b.result.shape)
+    first, last = b.sizes.value(start), b.sizes.value(end)
+    if isinstance(first, int) and last == b.sizes.value(x.shape[dim]):
+        last = _END
+    if isinstance(first, int) and isinstance(last, int):
+        return sliced(b, x, dim, first, last, step, b.result.shape)
+    size = b.result.shape[dim]
+    if isinstance(first, int) and first >= 0 and \
+            getattr(b.sizes.value(size), "is_Symbol", False):
+        # As a slice there would be code for one size only.
+        at = positions(b, size, start, step)
+        return b.op("Gather", x, at, axis=dim, shape=b.result.shape)
+    start, end = (b.reshape(b.value(v, torch.int64), [1]) for v in (start, end))
+    return b.op("Slice", x, start, end, axes=[dim], steps=[step],
+                shape=b.result.shape)
+
+
+@lowers(aten.as_strided.default)
+def as_strided(b, x, size, stride, storage_offset=None):
+    """What decompositions end with to have eager's strides: nothing moves."""
+    shape, given, wanted = (b.shape(v) for v in (
+        b.source.shape, b.source.stride(), stride))
+    if b.shape(size) != shape or any(
+            n != 1 and s != w for n, s, w in zip(shape, given, wanted)) or \
+            storage_offset not in (None, b.source.storage_offset()):
+        raise Unsupported("memory is read in another order")
+    return x
 
 
 @lowers(aten.select.int, aten.select_copy.int)
@@ -254,9 +274,4 @@ def scalar_tensor(b, value, **_):
 def arange(b, *args, start=0, step=1, **_):
     if len(args) > 1:  # start, end, step; iota: length
         start, step = args[0], args[2] if len(args) > 2 else 1
-    zero = b.full(b.result.shape, 0, torch.int64)
-    dtype = b.result.dtype
-    at = b.cast(b.count(zero, 0), dtype)
-    if step != 1:
-        at = b.op("Multiply", at, b.value(step, dtype))
-    return at if start == 0 else b.op("Add", at, b.value(start, dtype))
+    return positions(b, b.result.shape[0], start, step, b.result.dtype)

@@ -106,11 +106,13 @@ def transposed_keys(b, k):
 
 def scale_of(b, q, scale):
     """What scores are multiplied by, in f32."""
-    size = b.sizes.text(q.shape[-1])
-    if scale is not None or isinstance(size, int):
-        return b.scalar(1 / math.sqrt(size) if scale is None else scale,
-                        torch.float32)
-    return b.op("Reciprocal", b.op("Sqrt", b.cast(b.size(size), torch.float32)))
+    if scale is not None:
+        return b.scalar(scale, torch.float32)
+    size = b.sizes.value(q.shape[-1])
+    if isinstance(size, int):
+        return b.scalar(1 / math.sqrt(size), torch.float32)
+    size = b.value(q.shape[-1], torch.float32)
+    return b.op("Reciprocal", b.op("Sqrt", size))
 
 
 def causal(b, scores, q, k, first):
