@@ -51,9 +51,12 @@ def main():
     if args.all:
         lists = [("opinfo.py", f"--dtype={d}", *g)
                  for d in ("float32", "bfloat16") for g in ((), ("--grad",))]
+        lists.append(("models.py",))
     else:
         lists = [("opinfo.py", "--every=9", "--samples=1"),
-                 ("opinfo.py", "--every=23", "--samples=1", "--grad")]
+                 ("opinfo.py", "--every=23", "--samples=1", "--grad"),
+                 ("models.py", "--models=bert,mistral",
+                  "--tasks=sizes,dynamic_cache,sgd")]
     for command in lists:
         name, good = run_command(*command)
         (passed if good else failed).append(name)

@@ -6,6 +6,23 @@ import torch
 
 import tenon.torch as tenon_torch
 
+_declared = []
+
+
+def import_torchvision():
+    """torchvision, also beside a build of PyTorch for which its operators in C++
+    cannot be loaded: the two that its import asks for are declared then."""
+    try:
+        import torchvision
+    except RuntimeError:
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, "
+                           "float iou_threshold) -> Tensor")
+        _declared.append(library)
+        import torchvision
+    return torchvision
+
 
 def compiled(function, **options):
     """Through the entry point, as a user writes it."""

@@ -4,10 +4,12 @@ training, and generation token by token."""
 import unittest
 
 import torch
-import transformers
 
 import tenon.torch as tenon_torch
-from support import BackendTest, compiled, leaves
+from support import BackendTest, compiled, import_torchvision, leaves
+
+import_torchvision()
+import transformers  # asks for torchvision
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
              intermediate_size=64)

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole models (zoo.py) through the backend.
+
+  models.py [--models=NAME,...] [--tasks=NAME,...]
+
+Tasks: inference, autocast (of inference, to bf16), sizes (several batches and
+lengths), sgd and adamw (five steps of training, the step of the optimiser is
+compiled, too), train_autocast, dynamic_cache and static_cache (generation, token
+by token). Each is computed eagerly, eagerly in double and compiled; an error of
+at most three times eager's, and a little, is right. Prints a line for each, with
+what stays in PyTorch; exits with 1 if anything was wrong.
+"""
+import argparse
+import collections
+import contextlib
+import copy
+import logging
+import sys
+import time
+import traceback
+import warnings
+
+import torch
+from torch.utils import _pytree as pytree
+
+import tenon.torch as tenon_torch
+import zoo
+
+#: What is forgiven beside three times eager's error, of the largest value. AdamW
+#: divides by the size of gradients, however small: rounding grows.
+LITTLE, LITTLE_TRAINED, LITTLE_NARROW = 1e-6, 1e-5, 1e-2
+#: Batches and lengths.
+SIZES = [(2, 20), (3, 26), (4, 33), (2, 48)]
+
+
+class Wrong(Exception):
+    """A result that is not right."""
+
+
+def floats(tree):
+    """The results by name: tensors of floats."""
+    if hasattr(tree, "to_tuple"):
+        tree = dict(tree)
+    found = {}
+    for path, leaf in pytree.tree_leaves_with_path(tree):
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+            found[pytree.keystr(path)] = leaf
+    return found
+
+
+def doubled(inputs):
+    return {n: t.double() if t.is_floating_point() else t
+            for n, t in inputs.items()}
+
+
+def in_double(model):
+    exact = copy.deepcopy(model).double()
+    if zoo.chooses_experts(exact):  # the usual products are not for double
+        exact.set_experts_implementation("batched_mm")
+    return exact
+
+
+def compare(given, eager, exact, share):
+    """The largest ratio of errors. Raises Wrong."""
+    if given.keys() != eager.keys():
+        raise Wrong(f"results {sorted(given)} instead of {sorted(eager)}")
+    worst = 0.0
+    for name, e in eager.items():
+        g, x = given[name], exact[name].detach().double()
+        if (g.dtype, g.shape) != (e.dtype, e.shape):
+            raise Wrong(f"{name} is {g.dtype} of {tuple(g.shape)}")
+        g, e = (t.detach().double() for t in (g, e))
+        little = share * x.abs().max().item() + 1e-12
+        for size in (lambda t: t.abs().max().item(),
+                     lambda t: t.square().mean().sqrt().item()):
+            error, allowed = size(g - x), size(e - x)
+            worst = max(worst, error / max(allowed, little))
+            if not error <= 3 * allowed + little:
+                raise Wrong(f"{name} has an error of {error:.3g}, eager's is "
+                            f"{allowed:.3g}")
+    return worst
+
+
+def narrow_types(used):
+    return torch.autocast("cpu", torch.bfloat16) if used else \
+        contextlib.nullcontext()
+
+
+def compiled(function):
+    return torch.compile(function, backend="tenon")
+
+
+def infer(entry, sizes, narrow=False):
+    model = entry.make().eval()
+    exact = in_double(model)
+    call, worst = compiled(model), 0.0
+    for batch, length in sizes:
+        x = entry.inputs(batch, length)
+        with torch.no_grad(), narrow_types(narrow):
+            given, eager = floats(call(**x)), floats(model(**x))
+        with torch.no_grad():
+            worst = max(worst, compare(given, eager,
+                                       floats(exact(**doubled(x))),
+                                       LITTLE_NARROW if narrow else LITTLE))
+    return worst
+
+
+def train(entry, model, inputs, kind, steps, narrow, call, advance):
+    """The losses and the parameters after some steps."""
+    step = kind(model.parameters(), lr=1e-3)
+    run, forward, found = advance(step.step), call(model), {}
+    for i in range(steps):
+        step.zero_grad()
+        with narrow_types(narrow):
+            output = forward(**inputs)
+            if entry.speaks:
+                loss = output["loss"]
+            else:
+                loss = sum(t.square().mean() for t in floats(output).values()
+                           if t.requires_grad)
+        loss.backward()
+        run()
+        found[f"loss {i}"] = loss.detach().clone()
+    found.update({n: p.detach() for n, p in model.named_parameters()})
+    return found
+
+
+def training(entry, kind, steps=5, narrow=False):
+    model, x = entry.make().train(), entry.inputs(*SIZES[0])
+    if entry.speaks:
+        x["labels"] = x.pop("decoder_input_ids", x.get("input_ids"))
+
+    def same(function):
+        return function
+
+    def run(model, inputs, narrow, call=same):
+        return train(entry, model, inputs, kind, steps, narrow, call, call)
+
+    eager = run(copy.deepcopy(model), x, narrow)
+    exact = run(in_double(model), doubled(x), False)
+    given = run(model, x, narrow, compiled)
+    return compare(given, eager, exact,
+                   LITTLE_NARROW if narrow else LITTLE_TRAINED)
+
+
+def generate(entry, cache):
+    """Words one by one. Raises Wrong for others than eager's."""
+    model = entry.make().eval()
+    x = entry.inputs(2, 9)
+    x.pop("decoder_input_ids", None)
+    options = dict(max_new_tokens=12, do_sample=False, use_cache=True,
+                   cache_implementation=cache)
+    wanted = model.generate(**x, **options)
+    eager, model.forward = model.forward, compiled(model.forward)
+    given = model.generate(**x, **options)
+    model.forward = eager
+    if not torch.equal(given, wanted):
+        raise Wrong("other words")
+    return 1.0
+
+
+TASKS = {
+    "inference": lambda e: infer(e, SIZES[:1]),
+    "autocast": lambda e: infer(e, SIZES[:1], narrow=True),
+    "sizes": lambda e: infer(e, SIZES),
+    "sgd": lambda e: training(e, torch.optim.SGD),
+    "adamw": lambda e: training(e, torch.optim.AdamW),
+    "train_autocast": lambda e: training(e, torch.optim.SGD, 3, True),
+    "dynamic_cache": lambda e: generate(e, "dynamic"),
+    "static_cache": lambda e: generate(e, "static"),
+}
+
+
+def applies(entry, task):
+    return entry.speaks or not task.endswith("cache")
+
+
+def attempt(name, task):
+    """Prints a line; whether all was right."""
+    entry = zoo.MODELS[name]
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    tenon_torch.reset_stats()
+    start, problem, ratio = time.monotonic(), "", 0.0
+    try:
+        ratio = TASKS[task](entry)
+    except Exception as e:
+        problem = f"{type(e).__name__}: {str(e)[:300]}"
+        logging.getLogger(__name__).debug(traceback.format_exc())
+    stats = tenon_torch.stats()
+    left = collections.Counter()
+    for (operator, _), number in stats["leftovers"].items():
+        left[operator] += number
+    print(f"{name} {task}: {problem or f'{ratio:.2f}'}; {stats['graphs']} graphs,"
+          f" {stats['regions']} regions, {stats['versions']} versions, "
+          f"{time.monotonic() - start:.0f} s"
+          + "".join(f"; left {n} {o}" for o, n in left.items()), flush=True)
+    return not problem
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--models", default=",".join(zoo.MODELS))
+    parser.add_argument("--tasks", default=",".join(TASKS))
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if args.verbose:
+        logging.basicConfig()
+        logging.getLogger(__name__).setLevel(logging.DEBUG)
+    else:
+        logging.disable(logging.WARNING)
+    zoo.transformers.logging.set_verbosity_error()
+    done = [attempt(name, task) for name in args.models.split(",")
+            for task in args.tasks.split(",")
+            if applies(zoo.MODELS[name], task)]
+    print(f"{len(done)} runs, {done.count(False)} wrong")
+    return 1 if False in done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
