@@ -67,8 +67,10 @@ class TrainingTest(BackendTest):
         for make, x in [(mlp, torch.randn(5, 13)),
                         (encoder, torch.randn(2, 5, 32))]:
             with self.subTest(make.__name__):
-                torch._dynamo.reset()
-                self.compare(make, x, torch.optim.AdamW, 1e-2, foreach=True)
+                for foreach in (True, False):
+                    torch._dynamo.reset()
+                    self.compare(make, x, torch.optim.AdamW, 1e-2,
+                                 foreach=foreach)
 
     def test_embeddings_and_cross_entropy(self):
         class Words(nn.Module):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch._inductor import inductor_prims
 
 from tenon.torch.lowering.core import (FLOATS, Builder, Unsupported, Value,
                                        lowers)
@@ -512,6 +513,11 @@ def addcmul(b, x, y, z, value=1):
 @lowers(aten.addcdiv.default)
 def addcdiv(b, x, y, z, value=1):
     return accumulated(b, x, b.op("Divide", *operands(b, y, z)), value)
+
+
+@lowers(inductor_prims.fma)  # Dynamo makes it of addcmul_ and addcdiv_
+def fma(b, x, y, z):
+    return accumulated(b, z, b.op("Multiply", *operands(b, x, y)), 1)
 
 
 def accumulated(b, x, term, factor):
