@@ -27,9 +27,17 @@ from torch.utils import _pytree as pytree
 import tenon.torch as tenon_torch
 import zoo
 
-#: What is forgiven beside three times eager's error, of the largest value. AdamW
-#: divides by the size of gradients, however small: rounding grows.
-LITTLE, LITTLE_TRAINED, LITTLE_NARROW = 1e-6, 1e-5, 1e-2
+#: What is forgiven beside three times eager's error, of the largest value.
+LITTLE, LITTLE_NARROW = 1e-6, 1e-2
+#: Eager runs of a training whose parameters begin one rounding beside the others.
+#: Training amplifies rounding, by how much is chance: eager's error is the
+#: largest of these.
+PERTURBED = 3
+#: AdamW divides by sqrt(v) + eps: with its usual 1e-8 a gradient that is 0 but
+#: for rounding makes a whole step in either direction. Eager without oneDNN is
+#: then as far from double as Tenon is: 6% of the largest value for resnet18.
+STEPS = {"sgd": lambda p: torch.optim.SGD(p, lr=1e-3),
+         "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, eps=1e-4)}
 #: Batches and lengths.
 SIZES = [(2, 20), (3, 26), (4, 33), (2, 48)]
 
@@ -62,19 +70,21 @@ def in_double(model):
 
 
 def compare(given, eager, exact, share):
-    """The largest ratio of errors. Raises Wrong."""
-    if given.keys() != eager.keys():
-        raise Wrong(f"results {sorted(given)} instead of {sorted(eager)}")
+    """The largest ratio of errors; `eager` are the results of one or more runs.
+    Raises Wrong."""
+    if given.keys() != eager[0].keys():
+        raise Wrong(f"results {sorted(given)} instead of {sorted(eager[0])}")
     worst = 0.0
-    for name, e in eager.items():
+    for name, e in eager[0].items():
         g, x = given[name], exact[name].detach().double()
         if (g.dtype, g.shape) != (e.dtype, e.shape):
             raise Wrong(f"{name} is {g.dtype} of {tuple(g.shape)}")
-        g, e = (t.detach().double() for t in (g, e))
         little = share * x.abs().max().item() + 1e-12
         for size in (lambda t: t.abs().max().item(),
                      lambda t: t.square().mean().sqrt().item()):
-            error, allowed = size(g - x), size(e - x)
+            error, *others = (size(r[name].detach().double() - x)
+                              for r in (given, *eager))
+            allowed = max(others)
             worst = max(worst, error / max(allowed, little))
             if not error <= 3 * allowed + little:
                 raise Wrong(f"{name} has an error of {error:.3g}, eager's is "
@@ -98,7 +108,7 @@ def infer(entry, sizes, narrow=False):
     for batch, length in sizes:
         x = entry.inputs(batch, length)
         with torch.no_grad(), narrow_types(narrow):
-            given, eager = floats(call(**x)), floats(model(**x))
+            given, eager = floats(call(**x)), [floats(model(**x))]
         with torch.no_grad():
             worst = max(worst, compare(given, eager,
                                        floats(exact(**doubled(x))),
@@ -108,7 +118,7 @@ def infer(entry, sizes, narrow=False):
 
 def train(entry, model, inputs, kind, steps, narrow, call, advance):
     """The losses and the parameters after some steps."""
-    step = kind(model.parameters(), lr=1e-3)
+    step = STEPS[kind](model.parameters())
     run, forward, found = advance(step.step), call(model), {}
     for i in range(steps):
         step.zero_grad()
@@ -126,6 +136,21 @@ def train(entry, model, inputs, kind, steps, narrow, call, advance):
     return found
 
 
+def traced(function):
+    """What PyTorch traces, executed by PyTorch. Traced steps of AdamW compute
+    1 - beta ** step in f32, those of eager in double."""
+    return torch.compile(function, backend="eager")
+
+
+def perturbed(model):
+    """A copy, the parameters one part in 2^23 up or down, or not at all."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(1 + torch.randint_like(p, -1, 2) * 2**-23)
+    return model
+
+
 def training(entry, kind, steps=5, narrow=False):
     model, x = entry.make().train(), entry.inputs(*SIZES[0])
     if entry.speaks:
@@ -134,14 +159,12 @@ def training(entry, kind, steps=5, narrow=False):
     def same(function):
         return function
 
-    def run(model, inputs, narrow, call=same):
-        return train(entry, model, inputs, kind, steps, narrow, call, call)
-
-    eager = run(copy.deepcopy(model), x, narrow)
-    exact = run(in_double(model), doubled(x), False)
-    given = run(model, x, narrow, compiled)
-    return compare(given, eager, exact,
-                   LITTLE_NARROW if narrow else LITTLE_TRAINED)
+    eager = [train(entry, m, x, kind, steps, narrow, same, traced) for m in (
+        copy.deepcopy(model), *(perturbed(model) for _ in range(PERTURBED)))]
+    exact = train(entry, in_double(model), doubled(x), kind, steps, False, same,
+                  same)
+    given = train(entry, model, x, kind, steps, narrow, compiled, compiled)
+    return compare(given, eager, exact, LITTLE_NARROW if narrow else LITTLE)
 
 
 def generate(entry, cache):
@@ -164,9 +187,9 @@ TASKS = {
     "inference": lambda e: infer(e, SIZES[:1]),
     "autocast": lambda e: infer(e, SIZES[:1], narrow=True),
     "sizes": lambda e: infer(e, SIZES),
-    "sgd": lambda e: training(e, torch.optim.SGD),
-    "adamw": lambda e: training(e, torch.optim.AdamW),
-    "train_autocast": lambda e: training(e, torch.optim.SGD, 3, True),
+    "sgd": lambda e: training(e, "sgd"),
+    "adamw": lambda e: training(e, "adamw"),
+    "train_autocast": lambda e: training(e, "sgd", 3, True),
     "dynamic_cache": lambda e: generate(e, "dynamic"),
     "static_cache": lambda e: generate(e, "static"),
 }
