@@ -211,6 +211,19 @@ class InferenceTest(BackendTest):
         stats = tenon_torch.stats()
         self.assertEqual((stats["leftovers"], stats["versions"]), ({}, 0))
 
+    def test_sizes_that_follow_from_numbers_alone(self):
+        def f(x):  # the words of each expert, and the way back
+            words = x.double().flatten(0, 1).cos().float()  # by PyTorch
+            order = words.topk(2, -1)[1].flatten().sort()[1]
+            back = torch.empty_like(order)
+            back[order] = torch.arange(order.shape[0])
+            return words[order // 2], back
+
+        c = compiled(f, dynamic=True)
+        for batch, length in [(2, 5), (3, 7)]:
+            x = torch.randn(batch, length, 16)
+            self.assert_same(c(x), f(x))
+
     def test_averages_of_pictures_by_channels_are_one_region(self):
         x = torch.randn(2, 8, 4, 4).to(memory_format=torch.channels_last)
         pool = nn.AdaptiveAvgPool2d(1)

@@ -254,6 +254,17 @@ class Region:
     # -- executing -----------------------------------------------------------
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        try:
+            return self._execute(tensors)
+        except TenonError as e:
+            if e.name != "UnknownShape" or not self.symbols:
+                raise
+            # Sizes of results follow from values: found before any work.
+            log.warning("a graph is compiled for each shape: %s", e)
+            self._general = None
+            return self._execute(tensors)
+
+    def _execute(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         if self.symbols:
             symbols = self._read(tensors)
             layouts = self._shapes(symbols)
