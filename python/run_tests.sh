@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests the Python package with PyTorch, in a virtual environment of its own.
 #
-#   python/run_tests.sh [--all] [--results=FILE]
+#   python/run_tests.sh [--all] [--real] [--results=FILE]
 #
 # Builds the wheel, installs it beside the packages of requirements.txt and runs
 # the tests and a sample of PyTorch's own list of operators; --all takes the whole
-# list. The environment is kept for the next time: $TENON_VENV, or below
+# list, and --real also models with trained weights, which it downloads (170 MB)
+# and keeps below ~/.cache/tenon. The environment is kept for the next time: $TENON_VENV, or below
 # ~/.cache/tenon. Where it cannot be made, as without a network, the tests are
 # skipped with a message. FILE gets the names of what passed and failed, as JSON.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-all=false
+options=()
 results=$(mktemp)
 for argument in "$@"; do
   case $argument in
-    --all) all=true ;;
+    --all) options+=(--all) ;;
+    --real) options+=("--real=${XDG_CACHE_HOME:-$HOME/.cache}/tenon/models") ;;
     --results=*) results=${argument#--results=} ;;
     *)
       echo "run_tests.sh: unknown option $argument" >&2
@@ -52,6 +54,4 @@ bazel run --noshow_progress --ui_event_filters=-info //python:wheel -- "$dist" \
   </dev/null
 "$venv/bin/pip" install -q --no-deps --target "$dist/site" "$dist"/*.whl
 export PYTHONPATH=$dist/site PYTHONDONTWRITEBYTECODE=1
-options=()
-$all && options=(--all)
 "$venv/bin/python" python/tests/run.py "${options[@]}" --results="$results"

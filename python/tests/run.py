@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all tests of this folder; see ../run_tests.sh.
 
-  run.py [--all] [--results=FILE]
+  run.py [--all] [--real=FOLDER] [--results=FILE]
 """
 import argparse
 import json
@@ -39,6 +39,7 @@ def run_command(name, *arguments):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--real")
     parser.add_argument("--results")
     args = parser.parse_args()
     sys.path.insert(0, str(HERE))
@@ -57,6 +58,8 @@ def main():
                  ("opinfo.py", "--every=23", "--samples=1", "--grad"),
                  ("models.py", "--models=bert,mistral",
                   "--tasks=sizes,dynamic_cache,sgd")]
+    if args.real:
+        lists.append(("models.py", f"--real={args.real}"))
     for command in lists:
         name, good = run_command(*command)
         (passed if good else failed).append(name)
