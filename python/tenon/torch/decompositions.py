@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 import torch
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._prims_common import suggest_memory_format
 
 aten = torch.ops.aten
 
@@ -19,10 +20,46 @@ KEPT = (
     aten.tanh_backward, aten.threshold_backward, aten.elu, aten.mish,
     aten.softplus, aten.hardswish, aten.hardswish_backward, aten.hardsigmoid,
     aten.hardtanh, aten.leaky_relu, aten.addcmul, aten.addcdiv, aten.lerp,
-    aten.embedding_dense_backward, aten.upsample_nearest2d,
-    aten.upsample_bilinear2d, aten.tril, aten.triu, aten.unbind, aten.split,
+    aten.embedding_dense_backward, aten.upsample_nearest1d,
+    aten.upsample_nearest2d, aten.upsample_nearest3d,
+    aten._upsample_nearest_exact1d, aten._upsample_nearest_exact2d,
+    aten._upsample_nearest_exact3d, aten.upsample_linear1d,
+    aten.upsample_bilinear2d, aten.upsample_trilinear3d,
+    aten.upsample_bicubic2d, aten._upsample_bilinear2d_aa,
+    aten._upsample_bicubic2d_aa, aten.tril, aten.triu, aten.unbind, aten.split,
     aten.rsub, aten.t, aten.transpose, aten.square,
 )
+
+
+#: Operators that core ATen has, and Tenon only in parts.
+TAKEN_APART = (
+    aten._batch_norm_no_update, aten._batch_norm_with_update_functional,
+    aten.batch_norm_backward, aten.dist, aten.ldexp, aten.narrow_copy,
+)
+
+
+def in_format(operator):
+    """The decomposition of an operator, with the memory format of its first
+    operand, as the kernels have it."""
+    function = decomposition_table[operator]
+
+    def decomposition(x, *args, **kwargs):
+        return function(x, *args, **kwargs).contiguous(
+            memory_format=suggest_memory_format(x))
+
+    return decomposition
+
+
+def trilinear(x, y, z, expand_x, expand_y, expand_z, summed, unroll_dim=1):
+    """The sum of products that nn.Bilinear is, as products of matrices."""
+    rank = x.dim() + len(expand_x)
+
+    def letters(without):
+        return "".join(chr(ord("a") + i) for i in range(rank)
+                       if i not in without)
+
+    return torch.einsum(f"{letters(expand_x)},{letters(expand_y)},"
+                        f"{letters(expand_z)}->{letters(summed)}", x, y, z)
 
 
 @functools.cache
@@ -32,4 +69,12 @@ def decompositions():
     for packet in KEPT:
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)
+    for packet in TAKEN_APART:
+        for overload in packet.overloads():
+            operator = getattr(packet, overload)
+            if operator in decomposition_table:
+                table[operator] = decomposition_table[operator]
+    for operator in (aten.max_unpool2d.default, aten.max_unpool3d.default):
+        table[operator] = in_format(operator)
+    table[aten._trilinear.default] = trilinear
     return table

@@ -12,19 +12,31 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 aten = torch.ops.aten
 
 _library = torch.library.Library("tenon", "DEF")
-_library.define("max_pool2d_backward(Tensor grad, Tensor x, int[2] kernel, "
-                "int[2] stride, int[2] padding, int[2] dilation, "
-                "bool ceil_mode) -> Tensor")
+#: Operators of the gradient from the source, by those of the gradient from the
+#: positions of the maxima.
+_FROM_SOURCE = {}
+_WITH_INDICES = (aten.max_pool2d_with_indices.default,
+                 aten.max_pool3d_with_indices.default)
 
 
-def _max_pool2d_backward(grad, x, *window):
-    _, indices = aten.max_pool2d_with_indices(x, *window)
-    return aten.max_pool2d_with_indices_backward(grad, x, *window, indices)
+def _declare(dims):
+    name = f"max_pool{dims}d_backward"
+    forward = getattr(aten, f"max_pool{dims}d_with_indices")
+    backward = getattr(aten, f"max_pool{dims}d_with_indices_backward")
+
+    def compute(grad, x, *window):
+        return backward(grad, x, *window, forward(x, *window)[1])
+
+    _library.define(f"{name}(Tensor grad, Tensor x, int[] kernel, "
+                    "int[] stride, int[] padding, int[] dilation, "
+                    "bool ceil_mode) -> Tensor")
+    _library.impl(name, compute, "CPU")
+    _library.impl(name, lambda grad, x, *_: torch.empty_like(x), "Meta")
+    _FROM_SOURCE[backward.default] = getattr(torch.ops.tenon, name).default
 
 
-_library.impl("max_pool2d_backward", _max_pool2d_backward, "CPU")
-_library.impl("max_pool2d_backward",
-              lambda grad, x, *_: torch.empty_like(x), "Meta")
+_declare(2)
+_declare(3)
 
 
 def partition(joint: fx.GraphModule, inputs: Sequence[Any], **options):
@@ -36,17 +48,18 @@ def partition(joint: fx.GraphModule, inputs: Sequence[Any], **options):
 
 def without_indices(graph: fx.Graph) -> None:
     """The gradient of max pooling from the source, not from the positions of
-    the maxima, which Tenon does not compute."""
-    for node in graph.find_nodes(
-            op="call_function",
-            target=aten.max_pool2d_with_indices_backward.default):
+    the maxima: these need not be kept, then."""
+    for node in list(graph.nodes):
+        if node.target not in _FROM_SOURCE:
+            continue
         indices = node.args[-1]
         if not (isinstance(indices, fx.Node)
-                and indices.target is operator.getitem):
+                and indices.target is operator.getitem
+                and indices.args[0].target in _WITH_INDICES):
             continue
         with graph.inserting_before(node):
-            made = graph.call_function(torch.ops.tenon.max_pool2d_backward
-                                       .default, node.args[:-1])
+            made = graph.call_function(_FROM_SOURCE[node.target],
+                                       node.args[:-1])
         made.meta.update(node.meta)
         node.replace_all_uses_with(made)
         graph.erase_node(node)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalizations, pooling and resampling."""
+"""Normalizations."""
 from __future__ import annotations
 
 import math
 
 import torch
 
-import tenon.torch.joint  # declares the operator of max pooling
 from tenon.torch.lowering.core import FLOATS, Unsupported, lowers
 from tenon.torch.lowering.products import check_floats
 
@@ -105,8 +104,7 @@ def of_channels(b, value, rank):
 @lowers(aten._native_batch_norm_legit_no_training.default)
 def batch_norm_inference(b, x, gamma, beta, mean, variance, momentum, epsilon):
     y = batch_norm_apply(b, x, gamma, beta, mean, variance, epsilon)
-    nothing = b.full((0,), 0, _WIDE) if len(b.result) > 1 else None
-    return y, nothing, nothing
+    return y, *(b.full(r.shape, 0, r.dtype) for r in b.result[1:])
 
 
 def batch_norm_apply(b, x, gamma, beta, mean, variance, epsilon):
@@ -126,10 +124,8 @@ def batch_norm_apply(b, x, gamma, beta, mean, variance, epsilon):
                 data_format="NCX", shape=x.shape)
 
 
-def reduced_by_batch(b, x, training):
+def reduced_by_batch(b, x):
     """The dims that statistics of a batch reduce, and of how many elements."""
-    if not training:
-        raise Unsupported("batch norm by running statistics in training")
     dims = [0, *range(2, x.rank)]
     sizes = b.static("the size of a batch", [x.shape[d] for d in dims])
     return dims, math.prod(sizes)
@@ -139,7 +135,14 @@ def reduced_by_batch(b, x, training):
 def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
                         training, momentum, epsilon):
     check_floats(x)
-    dims, count = reduced_by_batch(b, x, training)
+    if not training:
+        y = batch_norm_apply(b, x, gamma, beta, running_mean, running_variance,
+                             epsilon)
+        if math.prod(b.result[1].shape):
+            raise Unsupported("statistics that are not computed are kept")
+        return (y, *(b.full((0,), 0, r.dtype) for r in b.result[1:3]),
+                running_mean, running_variance)
+    dims, count = reduced_by_batch(b, x)
     wide = b.cast(x, _WIDE)
     mean = b.reduce("ReduceMean", wide, dims, False)
     mean.shape = [x.shape[1]]
@@ -169,12 +172,24 @@ def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
             running(running_variance, variance, unbiased))
 
 
+@lowers(aten._native_batch_norm_legit.no_stats)
+def batch_norm_no_stats(b, x, gamma, beta, training, momentum, epsilon):
+    if not training:
+        raise Unsupported("no statistics to normalise by")
+    return batch_norm_training(b, x, gamma, beta, None, None, True, momentum,
+                               epsilon)[:3]
+
+
 @lowers(aten.native_batch_norm_backward.default)
 def batch_norm_backward(b, grad, x, gamma, running_mean, running_variance, mean,
                         inverted, training, epsilon, mask):
     check_floats(grad, x)
-    dims, count = reduced_by_batch(b, x, training)
+    dims, count = reduced_by_batch(b, x)
     x_, g = b.cast(x, _WIDE), b.cast(grad, _WIDE)
+    if not training:
+        mean = running_mean
+        inverted = inverse(b, b.cast(running_variance, _WIDE), epsilon)
+        inverted.shape = [x.shape[1]]
     mean, inverted = b.cast(mean, _WIDE), b.cast(inverted, _WIDE)
     normal = b.op("Multiply", b.op("Subtract", x_, of_channels(b, mean, x.rank)),
                   of_channels(b, inverted, x.rank))
@@ -186,12 +201,14 @@ def batch_norm_backward(b, grad, x, gamma, running_mean, running_variance, mean,
     results = [None, b.cast(sum_normal, narrow) if mask[1] else None,
                b.cast(sum_grad, narrow) if mask[2] else None]
     if mask[0]:
-        part = b.scalar(1 / count, _WIDE)
-        inner = b.op("Subtract", g, of_channels(b, scaled(b, sum_grad, part),
-                                                x.rank))
-        inner = b.op("Subtract", inner, b.op(
-            "Multiply", normal, of_channels(b, scaled(b, sum_normal, part),
-                                            x.rank)))
+        inner = g
+        if training:  # the statistics depend on x, too
+            part = b.scalar(1 / count, _WIDE)
+            inner = b.op("Subtract", g, of_channels(
+                b, scaled(b, sum_grad, part), x.rank))
+            inner = b.op("Subtract", inner, b.op(
+                "Multiply", normal, of_channels(
+                    b, scaled(b, sum_normal, part), x.rank)))
         factor = inverted if gamma is None else b.op(
             "Multiply", inverted, b.cast(gamma, _WIDE))
         factor.shape = [x.shape[1]]
@@ -204,126 +221,3 @@ def scaled(b, value, factor):
     made = b.op("Multiply", value, factor)
     made.shape = value.shape
     return made
-
-
-# -- pooling -----------------------------------------------------------------
-
-
-def spread(values, rank, default=None):
-    values = list(values) or list(default)
-    return values * rank if len(values) == 1 else values
-
-
-def pool_window(b, kernel, stride, padding, rank, ceil):
-    kernel = spread(kernel, rank)
-    pads = spread(padding, rank)
-    return dict(kernel=kernel, strides=spread(stride, rank, kernel),
-                pads_begin=pads, pads_end=pads, data_format="NCX",
-                rounding_type="ceil" if ceil else "floor")
-
-
-@lowers(aten.avg_pool2d.default, aten.avg_pool3d.default)
-def avg_pool(b, x, kernel, stride=(), padding=(0,), ceil_mode=False,
-             count_include_pad=True, divisor_override=None):
-    rank = window_rank(b)
-    if divisor_override or x.rank != rank + 2 or x.dtype not in FLOATS:
-        raise Unsupported("an average with a divisor, or without a batch")
-    return b.op("AvgPool", x, exclude_pad=not count_include_pad,
-                divisor="clipped" if ceil_mode else "window",
-                shape=b.result.shape,
-                **pool_window(b, kernel, stride, padding, rank, ceil_mode))
-
-
-def window_rank(b):
-    return 3 if "3d" in str(b.operator) else 2
-
-
-@lowers(aten.avg_pool2d_backward.default, aten.avg_pool3d_backward.default)
-def avg_pool_backward(b, grad, x, kernel, stride, padding, ceil_mode,
-                      count_include_pad, divisor_override):
-    rank = window_rank(b)
-    if divisor_override or x.rank != rank + 2:
-        raise Unsupported("an average with a divisor, or without a batch")
-    return b.op("AvgPoolBackward", grad, exclude_pad=not count_include_pad,
-                divisor="clipped" if ceil_mode else "window",
-                src_shape=b.static("the size of an image", x.shape),
-                shape=b.result.shape,
-                **pool_window(b, kernel, stride, padding, rank, ceil_mode))
-
-
-@lowers(aten._adaptive_avg_pool2d.default)
-def adaptive_avg_pool2d(b, x, output):
-    if x.rank != 4:
-        raise Unsupported("pooling without a batch")
-    size = b.static("the size of an image", x.shape[2:])
-    output = b.static("the size of the result", output)
-    if output == [1, 1]:
-        return b.reduce("ReduceMean", x, [2, 3], True)
-    if any(s % o for s, o in zip(size, output)):
-        return unequal_means(b, x, size, output)
-    kernel = [s // o for s, o in zip(size, output)]
-    return b.op("AvgPool", x, exclude_pad=False, shape=b.result.shape,
-                **pool_window(b, kernel, kernel, [0], 2, False))
-
-
-def unequal_means(b, x, size, output):
-    """Means over windows of unequal sizes: a product with weights for each
-    dim."""
-    y = b.cast(x, _WIDE)
-    for dim in (1, 0):
-        if size[dim] == output[dim]:
-            continue
-        weights = torch.zeros(output[dim], size[dim])
-        for i in range(output[dim]):
-            first = i * size[dim] // output[dim]
-            last = -(-(i + 1) * size[dim] // output[dim])
-            weights[i, first:last] = 1 / (last - first)
-        made = b.constant(f"weights {dim}", weights)
-        y = b.op("MatMul", y, made, transpose_b=True) if dim == 1 else \
-            b.op("MatMul", made, y)
-    return b.cast(y, x.dtype)
-
-
-@lowers(aten.max_pool2d_with_indices.default,
-        aten.max_pool3d_with_indices.default)
-def max_pool(b, x, kernel, stride=(), padding=(0,), dilation=(1,),
-             ceil_mode=False):
-    rank = window_rank(b)
-    if 1 in b.wanted:
-        raise Unsupported("the positions of the maxima are wanted")
-    if x.rank != rank + 2 or x.dtype not in FLOATS:
-        raise Unsupported("pooling without a batch, or of integers")
-    y = b.op("MaxPool", x, dilations=spread(dilation, rank), propagate_nan=True,
-             shape=b.result[0].shape,
-             **pool_window(b, kernel, stride, padding, rank, ceil_mode))
-    return y, None
-
-
-@lowers(torch.ops.tenon.max_pool2d_backward.default)
-def max_pool_backward(b, grad, x, kernel, stride, padding, dilation, ceil_mode):
-    if x.rank != 4 or x.dtype not in FLOATS:
-        raise Unsupported("pooling without a batch, or of integers")
-    window = pool_window(b, kernel, stride, padding, 2, ceil_mode)
-    del window["rounding_type"]  # the gradient has its size
-    return b.op("MaxPoolBackward", x, grad, dilations=spread(dilation, 2),
-                propagate_nan=True, shape=x.shape, **window)
-
-
-# -- resampling --------------------------------------------------------------
-
-
-@lowers(aten.upsample_nearest2d.default)
-def upsample_nearest2d(b, x, output, scales_h=None, scales_w=None):
-    return b.op("Interpolate", x, mode="nearest", data_format="NCX",
-                sizes=b.static("the size of the result", output),
-                coordinate_transformation_mode="asymmetric",
-                nearest_mode="floor", shape=b.result.shape)
-
-
-@lowers(aten.upsample_bilinear2d.default)
-def upsample_bilinear2d(b, x, output, align_corners, scales_h=None,
-                        scales_w=None):
-    return b.op("Interpolate", x, mode="bilinear", data_format="NCX",
-                sizes=b.static("the size of the result", output),
-                coordinate_transformation_mode="align_corners"
-                if align_corners else "half_pixel", shape=b.result.shape)
