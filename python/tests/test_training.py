@@ -72,6 +72,17 @@ class TrainingTest(BackendTest):
                     self.compare(make, x, torch.optim.AdamW, 1e-2,
                                  foreach=foreach)
 
+    def test_steps_of_optimisers(self):
+        """Over lists of tensors and over one after the other."""
+        for name in ("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD",
+                     "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"):
+            for foreach in (False, True):
+                with self.subTest(name, foreach=foreach):
+                    self.setUp()
+                    self.compare(lambda: nn.Linear(5, 3), torch.randn(4, 5),
+                                 getattr(torch.optim, name), foreach=foreach,
+                                 steps=2)
+
     def test_embeddings_and_cross_entropy(self):
         class Words(nn.Module):
             def __init__(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch._inductor import inductor_prims
+import torch._inductor.inductor_prims  # declares prims.fma
 
 from tenon.torch.lowering.core import (FLOATS, Builder, Unsupported, Value,
                                        lowers)
@@ -515,15 +515,21 @@ def addcdiv(b, x, y, z, value=1):
     return accumulated(b, x, b.op("Divide", *operands(b, y, z)), value)
 
 
-@lowers(inductor_prims.fma)  # Dynamo makes it of addcmul_ and addcdiv_
-def fma(b, x, y, z):
-    return accumulated(b, z, b.op("Multiply", *operands(b, x, y)), 1)
-
-
 def accumulated(b, x, term, factor):
     if factor != 1:
         term = b.op("Multiply", term, b.value(factor, term.dtype))
     return b.op("Add", b.value(x, term.dtype), term)
+
+
+@lowers(torch.ops.prims.fma.default)
+def fma(b, x, y, z):
+    """x y + z, in f32 at least: narrow types are rounded once, at the end. The
+    product in f32 may be rounded, as that of the operator itself on the CPU
+    is."""
+    dtype = b.result.dtype
+    wide = torch.float32 if dtype in FLOATS else dtype
+    product = b.op("Multiply", *operands(b, x, y, wide))
+    return b.cast(b.op("Add", product, b.value(z, wide)), dtype)
 
 
 @lowers(aten.lerp.Scalar, aten.lerp.Tensor)
