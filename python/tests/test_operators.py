@@ -7,6 +7,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
+import tenon.torch as tenon_torch
 from support import BackendTest, compiled
 
 
@@ -90,6 +91,146 @@ class OperatorsTest(BackendTest):
                     self.check(call, x, grid)
                     if mode != "bicubic":
                         self.check_gradient(call, x, grid.nan_to_num())
+
+    def test_functions_of_elements(self):
+        edges = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-4, -1e-20, 1e20, -3e38,
+                 math.inf, -math.inf, math.nan]
+        x = torch.tensor(edges)
+        y = x[:-1, None]  # the sign of NaN is not kept
+        self.check_all(
+            lambda x, y: x.asinh(), lambda x, y: x.acosh(),
+            lambda x, y: x.atanh(), lambda x, y: x.erfinv(),
+            lambda x, y: x.lgamma(), lambda x, y: x.signbit(),
+            lambda x, y: x.hypot(y), lambda x, y: x.copysign(y),
+            lambda x, y: F.softplus(x, threshold=0.5),
+            lambda x, y: (x > 0).int().sub(5) ** 13, inputs=(x, y))
+        near = torch.linspace(-0.999, 4, 501)
+        self.check_all(
+            torch.asinh, torch.acosh, torch.atanh, torch.erfinv, torch.lgamma,
+            inputs=(near,))
+
+    def test_products_that_are_added(self):
+        fma = torch.ops.prims.fma
+        x, y, z = torch.randn(3, 4, 5)
+        self.check(fma, x, y, z)
+        narrow = [t.bfloat16() for t in (x, y, z)]
+        wanted = fma(*[t.double() for t in narrow]).bfloat16()
+        self.setUp()
+        torch.testing.assert_close(compiled(fma)(*narrow), wanted, rtol=0,
+                                   atol=0)
+
+    def test_scans_and_order(self):
+        x = torch.randn(3, 7)
+        x[0, 2], x[1, 3], x[1, 5], x[2, 0] = math.nan, math.inf, -math.inf, \
+            math.nan
+        self.check_all(
+            *[lambda x, f=f, d=d: f(x, d) for d in (0, -1) for f in (
+                torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)],
+            *[lambda x, f=f: f(x, 1) for f in (torch.median, torch.nanmedian)],
+            torch.median, torch.nanmedian, lambda x: x.kthvalue(5, 1),
+            lambda x: x.kthvalue(2, 0, True),
+            lambda x: (x.nan_to_num(0, 0, 0) * 9).long().cumprod(1),
+            inputs=(x,))
+        finite = torch.randn(3, 7)
+        for f in (lambda x: x.cumprod(1), lambda x: x.logcumsumexp(0),
+                  lambda x: x.cummax(1)[0], lambda x: x.median(1)[0],
+                  lambda x: x.kthvalue(3, 0)[0]):
+            self.check_gradient(f, finite)
+
+    def test_search(self):
+        table = torch.tensor([-1.0, 0.0, 0.0, 0.0, 2.0, 5.0, math.inf])
+        x = torch.tensor([[-3, -1, 0, 1e-3, 2], [4, 5, 9, math.inf, math.nan]])
+        rows = torch.stack([table, table + 1])
+        self.check_all(
+            *[lambda t, r, x, right=right: (
+                torch.searchsorted(t, x, right=right),
+                torch.searchsorted(r, x, right=right, out_int32=True),
+                torch.searchsorted(t.flip(0), x, right=right,
+                                   sorter=torch.arange(6, -1, -1)),
+                torch.bucketize(x, t, right=right)) for right in (False, True)],
+            inputs=(table, rows, x))
+
+    def test_reductions_by_index(self):
+        x, source = torch.randn(4, 5), torch.randn(6, 5)
+        source[1, 1] = math.nan
+        rows = torch.tensor([0, 2, 2, 0, 3, 2])
+        at = rows[:, None].expand(6, 5)
+        self.check_all(
+            *[lambda x, s, r, at, kind=kind, own=own: (
+                x.scatter_reduce(0, at, s, kind, include_self=own),
+                x.index_reduce(0, r, s, kind, include_self=own))
+              for kind in ("prod", "mean", "amax", "amin")
+              for own in (False, True)],
+            lambda x, s, r, at: x.scatter_reduce(0, at, s, "sum"),
+            lambda x, s, r, at: x.scatter(0, at, s, reduce="multiply"),
+            inputs=(x, source, rows, at))
+
+    def test_writes_to_parts(self):
+        x, y = torch.randn(4, 6), torch.randn(4, 6)
+        mask = x > 0
+        self.check_all(
+            lambda x, y, m: x.masked_scatter(m, y),
+            lambda x, y, m: x.index_put((m,), y.sum()),
+            lambda x, y, m: x.index_put((m[:, 0],), y[0], accumulate=True),
+            lambda x, y, m: x.diagonal_scatter(y[:, 0], 1),
+            lambda x, y, m: x.diagonal_scatter(y[:3, 0], -1),
+            lambda x, y, m: x.slice_scatter(y[:, :2], 1, 1, 5, 2),
+            lambda x, y, m: x.slice_scatter(y[:2], 0, 1, None, 2),
+            lambda x, y, m: x.select_scatter(y[0], 0, -2),
+            lambda x, y, m: x.as_strided_scatter(y[:2, :3], (2, 3), (7, 2), 3),
+            inputs=(x, y, mask))
+        self.check_gradient(lambda x, y: x.masked_scatter(x > 0, y), x, y)
+
+    def test_distances(self):
+        x, y = torch.randn(2, 5, 3), torch.randn(2, 4, 3)
+        y[0, 1] = x[0, 2]
+        for p in (0, 1, 2, 3.5, math.inf):
+            with self.subTest(p=p):
+                def call(x, y, p=p):
+                    return torch.cdist(x, y, p)
+
+                self.setUp()
+                self.check(call, x, y)
+                self.check(lambda x, p=p: F.pdist(x[0], p), x)
+                if p:
+                    self.check_gradient(call, x, y)
+                    self.check_gradient(lambda x, p=p: F.pdist(x[0], p), x)
+        self.check_all(
+            *[lambda x, p=p: torch.linalg.vector_norm(x, p, (0, 2))
+              for p in (-1, 0, 0.5, 3, math.inf, -math.inf)],
+            inputs=(x,))
+        self.setUp()
+        self.check(lambda x, y: torch.addbmm(x[0, 0, 0], x, y.mT), x, y)
+
+    def test_heads_that_share_keys(self):
+        q, k, v = torch.randn(2, 8, 5, 4), *torch.randn(2, 2, 2, 7, 4)
+        self.check_gradient(
+            lambda q, k, v: F.scaled_dot_product_attention(
+                q, k, v, enable_gqa=True) / 99, q, k, v)
+
+    def test_statistics_of_any_batch(self):
+        """Counts of elements are computed where sizes are not known."""
+        layer = torch.nn.BatchNorm1d(3)
+        
+        def run(x):
+            # Their gradients are divided by numbers that PyTorch computes.
+            y = x.detach()
+            return layer(x), y.var((0, 2)), y.std(0)
+
+        call = compiled(run, dynamic=True)
+        for batch in (4, 7, 5):
+            x = torch.randn(batch, 3, 6, requires_grad=True)
+            state = {k: v.clone() for k, v in layer.state_dict().items()}
+            given = call(x)
+            mine = {k: v.clone() for k, v in layer.state_dict().items()}
+            grad = torch.autograd.grad((given[0] ** 3).sum(), x)
+            layer.load_state_dict(state)
+            wanted = run(x)
+            self.assert_same(given, wanted)
+            self.assert_same(mine, dict(layer.state_dict()))
+            self.assert_same(grad, torch.autograd.grad(
+                (wanted[0] ** 3).sum(), x))
+        self.assertEqual(tenon_torch.stats()["leftovers"], {})
 
 
 if __name__ == "__main__":

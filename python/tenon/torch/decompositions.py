@@ -8,6 +8,8 @@ import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._prims_common import suggest_memory_format
 
+from tenon.torch.rewrites import REWRITES
+
 aten = torch.ops.aten
 
 #: Operators that have operations of Tenon, or lowerings that keep them whole.
@@ -34,7 +36,8 @@ KEPT = (
 #: Operators that core ATen has, and Tenon only in parts.
 TAKEN_APART = (
     aten._batch_norm_no_update, aten._batch_norm_with_update_functional,
-    aten.batch_norm_backward, aten.dist, aten.ldexp, aten.narrow_copy,
+    aten.batch_norm_backward, aten.bucketize, aten.dist, aten.ldexp,
+    aten.narrow_copy,
 )
 
 
@@ -48,18 +51,6 @@ def in_format(operator):
             memory_format=suggest_memory_format(x))
 
     return decomposition
-
-
-def trilinear(x, y, z, expand_x, expand_y, expand_z, summed, unroll_dim=1):
-    """The sum of products that nn.Bilinear is, as products of matrices."""
-    rank = x.dim() + len(expand_x)
-
-    def letters(without):
-        return "".join(chr(ord("a") + i) for i in range(rank)
-                       if i not in without)
-
-    return torch.einsum(f"{letters(expand_x)},{letters(expand_y)},"
-                        f"{letters(expand_z)}->{letters(summed)}", x, y, z)
 
 
 @functools.cache
@@ -76,5 +67,5 @@ def decompositions():
                 table[operator] = decomposition_table[operator]
     for operator in (aten.max_unpool2d.default, aten.max_unpool3d.default):
         table[operator] = in_format(operator)
-    table[aten._trilinear.default] = trilinear
+    table.update(REWRITES)
     return table

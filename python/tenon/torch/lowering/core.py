@@ -249,7 +249,10 @@ def positive(dim: int, rank: int) -> int:
 
 
 def all_dims(dims: Sequence[int] | int | None, rank: int) -> list[int]:
-    """Dims of a reduction; none given: all."""
+    """Dims of a reduction; none given: all. A scalar has none, though PyTorch
+    names them."""
+    if not rank:
+        return []
     if dims is None or (not isinstance(dims, int) and not dims):
         return list(range(rank))
     given = [dims] if isinstance(dims, int) else dims

@@ -235,10 +235,14 @@ def elu(b, x, alpha=1, scale=1, input_scale=1):
 
 @lowers(aten.softplus.default)
 def softplus(b, x, beta=1, threshold=20):
-    # Above the threshold PyTorch returns x, which differs by less than 2e-9.
-    if threshold < 20 or beta <= 0:
-        raise Unsupported(f"its threshold is {threshold}")
-    return b.op("SoftPlus", x, beta=float(beta))
+    if beta <= 0:
+        raise Unsupported(f"its beta is {beta}")
+    y = b.op("SoftPlus", x, beta=float(beta))
+    if threshold >= 20:  # x itself differs by less than 2e-9 there
+        return y
+    above = b.op("Greater", b.op("Multiply", x, b.scalar(beta, x.dtype)),
+                 b.scalar(threshold, x.dtype), dtype=torch.bool)
+    return b.op("Select", above, x, y, dtype=x.dtype)
 
 
 @lowers(aten.sign.default)
@@ -378,12 +382,19 @@ def pow_scalar(b, x, exponent):
 
 
 def integer_power(b, x, exponent):
-    if exponent not in (1, 2, 3, 4):
-        raise Unsupported(f"an integer to the power of {exponent}")
-    y = x
-    for _ in range(exponent - 1):
-        y = b.op("Multiply", y, x)
-    return y
+    """By its bits: the powers of 1, 2, 4 and so on."""
+    if not isinstance(exponent, int) or exponent < 0 or x.dtype == torch.bool:
+        raise Unsupported(f"{x.dtype} to the power of {exponent}")
+    if exponent == 0:
+        return b.full(x.shape, 1, x.dtype)
+    y = None
+    while True:
+        if exponent % 2:
+            y = x if y is None else b.op("Multiply", y, x)
+        exponent //= 2
+        if not exponent:
+            return y
+        x = b.op("Multiply", x, x)
 
 
 @lowers(aten.pow.Tensor_Tensor, aten.pow.Scalar)

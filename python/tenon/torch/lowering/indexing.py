@@ -2,6 +2,8 @@
 """Operators that look up and write elements by their positions."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 from tenon.torch.lowering.core import Unsupported, lowers, positive
@@ -66,6 +68,8 @@ def joined(b, tensors):
 def index_put(b, x, indices, values, accumulate=False):
     used = [i for i, t in enumerate(indices) if t is not None]
     tensors = [indices[i] for i in used]
+    if used == [0] and tensors[0].dtype == torch.bool:
+        return masked_put(b, x, tensors[0], values, accumulate)
     if any(t.dtype in (torch.bool, torch.uint8) for t in tensors):
         raise Unsupported("a mask selects elements")
     if used != list(range(used[0], used[0] + len(used))):
@@ -83,6 +87,20 @@ def index_put(b, x, indices, values, accumulate=False):
              reduction="add" if accumulate else "none")
     back = [order.index(i) for i in range(x.rank)]
     return b.op("StaticTranspose", y, order=back, shape=x.shape) if first else y
+
+
+def masked_put(b, x, mask, values, accumulate):
+    """The same values for all that the mask, of the first dims, selects."""
+    rest = x.rank - mask.rank
+    if values.rank > rest and math.prod(values.shape[:values.rank - rest]) != 1:
+        raise Unsupported("a mask selects elements")
+    values = b.reshape(b.cast(values, x.dtype),
+                       values.shape[max(values.rank - rest, 0):])
+    if accumulate:
+        values = b.op("Add", x, values, shape=x.shape)
+    mask = b.reshape(mask, [*mask.shape, *[1] * rest])
+    return b.op("Select", mask, b.expand(values, x.shape), x, dtype=x.dtype,
+                shape=x.shape)
 
 
 def scattered(reduction):
@@ -110,6 +128,36 @@ lowers(aten.scatter.src, aten.scatter.value)(scattered("none"))
 lowers(aten.scatter_add.default)(scattered("add"))
 
 
+@lowers(aten.scatter.reduce, aten.scatter.value_reduce)
+def scatter_with(b, x, dim, index, source, *, reduce):
+    kind = {"add": "add", "multiply": "mul"}[reduce]
+    return scattered(kind)(b, x, dim, index, source)
+
+
+#: Reductions of ScatterElements, and what does not change a result.
+_REDUCTIONS = {"sum": ("add", 0), "mean": ("add", 0), "prod": ("mul", 1),
+               "amax": ("max", -math.inf), "amin": ("min", math.inf)}
+
+
+@lowers(aten.scatter_reduce.two)
+def scatter_reduce(b, x, dim, index, source, reduce, *, include_self=True):
+    kind, neutral = _REDUCTIONS[reduce]
+    if not x.dtype.is_floating_point and (
+            reduce == "mean" or abs(neutral) == math.inf and not include_self):
+        raise Unsupported(f"{reduce} of integers")
+    old = x
+    if not include_self:
+        old = scattered("none")(b, x, dim, index, neutral)
+    y = scattered(kind)(b, old, dim, index, source)
+    if reduce == "mean":
+        # Of what each element is the sum; those that nothing comes to are 1.
+        first = b.full(x.shape, 1 if include_self else 0, torch.float32)
+        count = scattered("add")(b, first, dim, index, 1)
+        count = b.op("Maximum", count, b.scalar(1, torch.float32))
+        y = b.op("Divide", y, b.cast(count, x.dtype))
+    return y
+
+
 @lowers(aten.slice_scatter.default)
 def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
     dim = positive(dim, x.rank)
@@ -119,7 +167,8 @@ def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
         raise Unsupported("where the slice begins is not known")
     start = min(max(start + size if start < 0 else start, 0), size)
     if step != 1:
-        raise Unsupported("the slice has gaps")
+        at = b.constant("positions", start + step * torch.arange(count))
+        return index_put(b, x, [None] * dim + [at], source)
     parts = [] if start == 0 else [slice_of(b, x, dim, 0, start)]
     parts.append(b.cast(source, x.dtype))
     if start + count < size:
@@ -166,6 +215,13 @@ def tril(b, x, diagonal=0):
 @lowers(aten.triu.default)
 def triu(b, x, diagonal=0):
     return triangle(b, x, diagonal, lower=False)
+
+
+@lowers(aten.tril_indices.default, aten.triu_indices.default)
+def triangle_indices(b, rows, columns, offset=0, **_):
+    made = b.operator(*b.static("the size of a triangle", [rows, columns]),
+                      offset, dtype=b.result.dtype)
+    return b.constant("positions", made)
 
 
 def triangle(b, x, diagonal, lower):

@@ -127,8 +127,7 @@ def batch_norm_apply(b, x, gamma, beta, mean, variance, epsilon):
 def reduced_by_batch(b, x):
     """The dims that statistics of a batch reduce, and of how many elements."""
     dims = [0, *range(2, x.rank)]
-    sizes = b.static("the size of a batch", [x.shape[d] for d in dims])
-    return dims, math.prod(sizes)
+    return dims, b.value(math.prod(x.shape[d] for d in dims), _WIDE)
 
 
 @lowers(aten._native_batch_norm_legit_functional.default)
@@ -158,18 +157,20 @@ def batch_norm_training(b, x, gamma, beta, running_mean, running_variance,
     if beta is not None:
         y = b.op("Add", y, of_channels(b, b.cast(beta, _WIDE), x.rank))
 
-    def running(old, new, factor):
+    def running(i, old, new):
         if old is None:
             return None
-        new = b.op("Multiply", new, b.scalar(momentum * factor, _WIDE))
+        new = b.op("Multiply", new, b.scalar(momentum, _WIDE))
         kept = b.op("Multiply", b.cast(old, _WIDE),
                     b.scalar(1 - momentum, _WIDE))
-        return b.cast(b.op("Add", kept, new), old.dtype)
+        return b.cast(b.op("Add", kept, new), b.result[i].dtype)
 
-    unbiased = count / (count - 1) if count > 1 else 1
+    one = b.scalar(1, _WIDE)
+    others = b.op("Maximum", b.op("Subtract", count, one), one)
+    unbiased = b.op("Multiply", variance, b.op("Divide", count, others))
     return (b.cast(y, x.dtype), b.cast(mean, b.result[1].dtype),
-            b.cast(inverted, b.result[2].dtype), running(running_mean, mean, 1),
-            running(running_variance, variance, unbiased))
+            b.cast(inverted, b.result[2].dtype), running(3, running_mean, mean),
+            running(4, running_variance, unbiased))
 
 
 @lowers(aten._native_batch_norm_legit.no_stats)
@@ -203,7 +204,7 @@ def batch_norm_backward(b, grad, x, gamma, running_mean, running_variance, mean,
     if mask[0]:
         inner = g
         if training:  # the statistics depend on x, too
-            part = b.scalar(1 / count, _WIDE)
+            part = b.op("Reciprocal", count)
             inner = b.op("Subtract", g, of_channels(
                 b, scaled(b, sum_grad, part), x.rank))
             inner = b.op("Subtract", inner, b.op(

@@ -145,6 +145,18 @@ def for_each_head(b, q, kv):
     return b.reshape(b.expand(split, wide), [batch, heads, length, size])
 
 
+def shared_heads(b, kv, grad):
+    """Gradients summed over the heads of queries that share keys or values."""
+    if b.shape(kv.shape) == b.shape(grad.shape):
+        return grad
+    batch, shared, length, size = kv.shape
+    split = b.reshape(grad, [batch, shared, grad.shape[1] // shared, length,
+                             size])
+    y = b.reduce("ReduceSum", split, [2], False)
+    y.shape = kv.shape
+    return y
+
+
 @lowers(aten._scaled_dot_product_flash_attention_for_cpu.default)
 def flash_attention(b, q, k, v, dropout_p=0.0, is_causal=False, *,
                     attn_mask=None, scale=None):
@@ -169,9 +181,8 @@ def flash_attention_backward(b, grad, q, k, v, out, stats, dropout_p=0.0,
                              is_causal=False, *, attn_mask=None, scale=None):
     if dropout_p:
         raise Unsupported("attention with dropout")
-    if q.shape[1] != k.shape[1]:
-        raise Unsupported("gradients of heads that share their keys")
-    wide = torch.float32
+    wide, keys = torch.float32, k
+    k, v = for_each_head(b, q, k), for_each_head(b, q, v)
     factor = scale_of(b, q, scale)
     scores = b.op("Multiply", b.op("MatMul", q, transposed_keys(b, k),
                                    dtype=wide), factor)
@@ -182,11 +193,12 @@ def flash_attention_backward(b, grad, q, k, v, out, stats, dropout_p=0.0,
     narrow = b.cast(weights, q.dtype)
     last = list(range(q.rank - 2)) + [q.rank - 1, q.rank - 2]
     grad_v = b.op("MatMul", b.op("StaticTranspose", narrow, order=last), grad,
-                  shape=v.shape)
+                  dtype=wide, shape=v.shape)
     grad_weights = b.op("MatMul", grad, transposed_keys(b, v), dtype=wide)
     grad_scores = b.op("SoftMaxBackward", grad_weights, weights, axis=q.rank - 1)
     grad_scores = b.cast(b.op("Multiply", grad_scores, factor), q.dtype)
     grad_q = b.op("MatMul", grad_scores, k, shape=q.shape)
     grad_k = b.op("MatMul", b.op("StaticTranspose", grad_scores, order=last), q,
-                  shape=k.shape)
-    return grad_q, grad_k, grad_v
+                  dtype=wide, shape=k.shape)
+    return grad_q, *(b.cast(shared_heads(b, keys, g), q.dtype)
+                     for g in (grad_k, grad_v))

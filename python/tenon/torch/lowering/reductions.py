@@ -9,6 +9,7 @@ import torch
 from tenon.torch.lowering.core import (FLOATS, Unsupported, all_dims, lowers,
                                        positive)
 from tenon.torch.lowering.elementwise import truth
+from tenon.torch.lowering.products import check_floats
 
 aten = torch.ops.aten
 
@@ -85,30 +86,43 @@ def var_mean(b, x, dims=None, *, correction=1, keepdim=False):
 
 
 def variance(b, x, dims, correction, keepdim):
-    count = math.prod(b.static("a reduced size", [x.shape[d] for d in dims]))
     correction = 1 if correction is None else correction
-    if x.dtype not in FLOATS or count <= correction or not dims:
-        raise Unsupported("the variance of too few elements")
+    if not dims:
+        raise Unsupported("a variance over no dims")
+    check_floats(x)
+    dtype, x = x.dtype, b.cast(x, torch.float32)
     mean = b.reduce("ReduceMean", x, dims, True)
     square = b.op("SquaredDifference", x, mean)
     if correction == 0:
         spread = b.reduce("ReduceMean", square, dims, keepdim)
     else:
-        spread = b.op("Multiply", b.reduce("ReduceSum", square, dims, keepdim),
-                      b.scalar(1 / (count - correction), x.dtype))
+        count = math.prod(x.shape[d] for d in dims)
+        rest = b.op("Maximum", b.op(
+            "Subtract", b.value(count, torch.float32),
+            b.scalar(correction, torch.float32)), b.scalar(0, torch.float32))
+        spread = b.op("Divide", b.reduce("ReduceSum", square, dims, keepdim),
+                      rest)
     if not keepdim:
         mean = b.reduce("ReduceMean", x, dims, False)
-    return spread, mean
+    return b.cast(spread, dtype), b.cast(mean, dtype)
 
 
 @lowers(aten.linalg_vector_norm.default)
 def vector_norm(b, x, order=2, dims=None, keepdim=False, *, dtype=None):
-    kinds = {1: "ReduceL1", 2: "ReduceL2"}
-    if order not in kinds:
-        raise Unsupported(f"the norm of order {order}")
-    x = b.value(x, b.result.dtype)
-    dims = all_dims(dims, x.rank)
-    return b.reduce(kinds[order], x, dims, keepdim) if dims else b.op("Abs", x)
+    check_floats(x)
+    dims, dtype = all_dims(dims, x.rank), b.result.dtype
+    kind = {1: "ReduceL1", 2: "ReduceL2", math.inf: "ReduceMax",
+            -math.inf: "ReduceMin"}.get(order, "ReduceSum")
+    if kind in ("ReduceL1", "ReduceL2"):
+        x = b.value(x, dtype)
+        return b.reduce(kind, x, dims, keepdim) if dims else b.op("Abs", x)
+    x = b.cast(x, torch.float32)
+    x = b.cast(truth(b, x), torch.float32) if order == 0 else b.op("Abs", x)
+    power = kind == "ReduceSum" and order not in (0, 1)
+    if power:
+        x = b.op("Pow", x, beta=float(order))
+    y = b.reduce(kind, x, dims, keepdim) if dims else x
+    return b.cast(b.op("Pow", y, beta=1 / order) if power else y, dtype)
 
 
 def found(kind):
