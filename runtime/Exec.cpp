@@ -26,6 +26,7 @@ struct tenon_exec {
   BlockCache scratch;
   BlockCache arenas;
   Profile profile;
+  std::atomic<const tenon_observer *> observer{nullptr};
   Team team;
   /// What tenon_exec_create allocated; may begin before the object.
   void *memory = nullptr;
@@ -292,11 +293,19 @@ void tenon_rt_run_section(tenon_exec *exec, tenon_section_fn fn,
 void tenon_rt_run_named_section(tenon_exec *exec, tenon_section_fn fn,
                                 void *const *args, int64_t items,
                                 int64_t scratch, const char *name) {
-  if (!exec->profiling.load(std::memory_order_relaxed)) [[likely]]
+  bool isProfiling = exec->profiling.load(std::memory_order_relaxed);
+  const tenon_observer *observer =
+      exec->observer.load(std::memory_order_acquire);
+  if (!isProfiling && !observer) [[likely]]
     return runSection(*exec, fn, args, items, scratch);
+  if (observer)
+    observer->begin(observer->context, name ? name : "(unnamed)");
   int64_t begin = nowNs();
   runSection(*exec, fn, args, items, scratch);
-  exec->profile.record(name, items, nowNs() - begin);
+  if (isProfiling)
+    exec->profile.record(name, items, nowNs() - begin);
+  if (observer)
+    observer->end(observer->context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,6 +322,10 @@ size_t tenon_exec_profile_read(tenon_exec *exec, tenon_profile_entry *entries,
 }
 
 void tenon_exec_profile_reset(tenon_exec *exec) { exec->profile.reset(); }
+
+void tenon_exec_observe(tenon_exec *exec, const tenon_observer *observer) {
+  exec->observer.store(observer, std::memory_order_release);
+}
 
 /// The C library's memory, for calls without an executor.
 static Allocator defaultAllocator() {

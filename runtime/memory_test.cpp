@@ -339,6 +339,26 @@ TEST(Profile, countsAndTimesByName) {
   EXPECT_EQ(tenon_exec_profile_read(exec.get(), nullptr, 0), 0u);
 }
 
+TEST(Observer, isToldOfSectionsUntilItIsReplaced) {
+  ExecPtr exec = makeExec(singleOptions());
+  std::vector<std::string> seen;
+  tenon_observer observer = {
+      [](void *context, const char *name) {
+        static_cast<std::vector<std::string> *>(context)->push_back(name);
+      },
+      [](void *context) {
+        static_cast<std::vector<std::string> *>(context)->push_back("end");
+      },
+      &seen};
+  tenon_exec_observe(exec.get(), &observer);
+  tenon_rt_run_named_section(exec.get(), emptyBody, nullptr, 1, 0, "first");
+  tenon_rt_run_section(exec.get(), emptyBody, nullptr, 1, 0);
+  tenon_exec_observe(exec.get(), nullptr);
+  tenon_rt_run_named_section(exec.get(), emptyBody, nullptr, 1, 0, "unseen");
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"first", "end", "(unnamed)", "end"}));
+}
+
 TEST(Profile, manyNamesFromManyThreads) {
   tenon_exec_options options = teamOptions(2);
   options.profile = 1;

@@ -259,6 +259,23 @@ TENON_RT_API size_t tenon_exec_profile_read(tenon_exec *exec,
  */
 TENON_RT_API void tenon_exec_profile_reset(tenon_exec *exec);
 
+/** Told of sections by the thread that starts them, at most one at a time for
+ * each thread. Both must not fail and may be called by several threads. */
+typedef struct tenon_observer {
+  /** `name` as in tenon_rt_run_named_section. */
+  void (*begin)(void *context, const char *name);
+  void (*end)(void *context);
+  void *context;
+} tenon_observer;
+
+/**
+ * Has `observer` told when each section begins and ends, so that a profiler of
+ * the program shows them; NULL: nobody.  It must live until it is replaced and
+ * no execution that began before is under way.  Any thread, any time.
+ */
+TENON_RT_API void tenon_exec_observe(tenon_exec *exec,
+                                     const tenon_observer *observer);
+
 /*===-- Memory
  * --------------------------------------------------------------===*/
 

@@ -125,7 +125,7 @@ HeaderWriter::list(const std::vector<std::string> &parameters) const {
 void HeaderWriter::writeHead() {
   const std::string &p = about.prefix;
   std::string guard = llvm::StringRef(p).upper() + "_TENON_H";
-  out += "/* Written by tenon compile. Targets, the first that the CPU has is "
+  out += "/* Written by Tenon. Targets, the first that the CPU has is "
          "used:\n * " +
          llvm::join(targets, ", ") +
          ".\n *\n * Link with libtenon_rt. */\n#ifndef " + guard +

@@ -80,13 +80,18 @@ tenon::api::makeCompiled(const CodePtr &code, const std::set<uint64_t> &opaque,
   for (size_t i = 0; i < made->inputs.size(); ++i) {
     const graph::LogicalTensor &about = made->inputs[i].about;
     const auto *bytes = constants.find(about.id);
-    if (!bytes)
+    const void *data = bytes ? bytes->data() : code->compiled->weight(about.id);
+    if (!data && !code->compiled->isPacked(about.id)) {
+      made->givenInputs.push_back(made->inputs[i].view);
       continue;
+    }
     made->own.resize(made->inputs.size());
     auto &tensor = made->own[i] = std::make_unique<tenon_tensor>();
     tensor->about = about;
-    tensor->data = const_cast<std::byte *>(bytes->data()); // inputs are read
+    tensor->data = const_cast<void *>(data); // inputs are read
   }
+  for (const Port &port : made->outputs)
+    made->givenOutputs.push_back(port.view);
   made->values = constants;
   made->constants = code->compiled->foldedInputs();
   for (auto [input, output] : code->artefact.inPlace)

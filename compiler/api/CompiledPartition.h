@@ -25,7 +25,7 @@ struct Port {
 using Identity = std::vector<std::pair<uint64_t, uint64_t>>;
 
 /// Makes the handle; `opaque`: outputs whose layout the caller left to us.
-/// Inputs with values in `constants` need not be given.
+/// Inputs with values in `constants` or with the code need not be given.
 tenon_compiled_partition *makeCompiled(const CodePtr &code,
                                        const std::set<uint64_t> &opaque,
                                        const Constants &constants = {});
@@ -42,17 +42,21 @@ struct tenon_compiled_partition : tenon::api::Handle {
 
   tenon::api::CodePtr code;
   std::vector<tenon::api::Port> inputs, outputs;
+  /// Those that executions give, as they see them.
+  std::vector<tenon_logical_tensor> givenInputs, givenOutputs;
   std::vector<tenon_inplace_pair> pairs;
   std::vector<uint64_t> opaque;
   /// Inputs that may be given and that nothing reads.
   std::vector<uint64_t> ignored;
   bool isStatic = true;
   /// For each input the tensor that is read where the caller gives none, or
-  /// null, and what keeps their memory.
+  /// null, and what keeps their memory. One without data stands for what came
+  /// with the code in packed form.
   std::vector<std::unique_ptr<tenon_tensor>> own;
   tenon::Constants values;
   /// Positions of the inputs that folding reads.
   std::vector<size_t> constants;
+  std::string report; // the last that was asked for
 
   struct Bound {
     tenon::api::Identity identity;

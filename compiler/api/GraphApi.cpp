@@ -426,6 +426,23 @@ tenon_status tenon_graph_find_tensor(const tenon_graph *graph, const char *name,
   });
 }
 
+tenon_status tenon_graph_set_tensor_name(tenon_graph *graph, uint64_t id,
+                                         const char *name) {
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkState(graph, false); !e.empty())
+      return e;
+    if (auto e = needed({{"name", name}}); !e.empty())
+      return e;
+    auto found = graph->graph.tensors.find(id);
+    if (found == graph->graph.tensors.end())
+      return errorList(ErrorCode::UnknownTensor,
+                       "no operation has tensor " + std::to_string(id),
+                       "add the operation first");
+    found->second.name = name;
+    return {};
+  });
+}
+
 const char *tenon_graph_get_tensor_name(const tenon_graph *graph, uint64_t id) {
   if (!graph || graph->kind != tenon_graph::kKind)
     return "";

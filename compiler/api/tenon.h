@@ -388,6 +388,12 @@ TENON_API tenon_status tenon_graph_from_file(const char *path,
  */
 TENON_API tenon_status tenon_graph_find_tensor(const tenon_graph *graph,
                                                const char *name, uint64_t *id);
+/** Calls a tensor so, in reports and in headers of
+ * tenon_compiled_partition_export. Errors: UnknownTensor (no operation has it),
+ * WrongState. */
+TENON_API tenon_status tenon_graph_set_tensor_name(tenon_graph *graph,
+                                                   uint64_t id,
+                                                   const char *name);
 /** What the model calls a tensor, the graph's; "": nothing. */
 TENON_API const char *tenon_graph_get_tensor_name(const tenon_graph *graph,
                                                   uint64_t id);
@@ -566,6 +572,7 @@ TENON_API tenon_status tenon_compiled_partition_deserialise(
 }
 #endif
 
+#include "tenon_files.h"
 #include "tenon_settings.h"
 
 #endif /* TENON_H */

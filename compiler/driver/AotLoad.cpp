@@ -34,12 +34,31 @@ bool isLibrary(llvm::StringRef file) {
          file[kTypeOffset] == 3; // ET_DYN
 }
 
+/// Lets libraries that are opened later find the functions of the runtime,
+/// which are hidden where a program has opened the one we are in with
+/// RTLD_LOCAL.
+bool showRuntime() {
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<void *>(&tenon_model_create), &here))
+    return false;
+  void *self = dlopen(here.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  if (self)
+    dlclose(self); // it stays open for whoever has opened it
+  return self != nullptr;
+}
+
 /// Opens the library at `path`.
 Expected<void *> openLibrary(const std::string &path) {
-  if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-    return handle;
-  const char *message = dlerror();
-  return fail(ErrorCode::CannotRead, message ? message : path);
+  for (bool retried : {false, true}) {
+    if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return handle;
+    const char *message = dlerror();
+    Error error = fail(ErrorCode::CannotRead, message ? message : path);
+    bool lacksRuntime = error.message.find("tenon_") != std::string::npos;
+    if (retried || !lacksRuntime || !showRuntime())
+      return error;
+  }
+  return fail(ErrorCode::CannotRead, path);
 }
 
 /// Links an object or an archive to a library that has no name any more.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Versions.h"
 
+#include "compiler/report/CompileReport.h"
+
 #include <algorithm>
 #include <numeric>
 

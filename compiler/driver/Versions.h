@@ -35,9 +35,6 @@ struct Version {
   graph::PreparedGraph graph;
 };
 
-/// Begins remarks about versions.
-inline constexpr const char *kVersionRemark = "sizes: ";
-
 struct Versions {
   std::vector<Version> list; // those of the likeliest values first
   /// Combinations of likely values that have none, and why.

@@ -89,6 +89,9 @@ struct VersionInfo {
   int64_t codeBytes = 0;
 };
 
+/// Begins remarks about versions.
+inline constexpr const char *kVersionRemark = "sizes: ";
+
 /// What a compilation did; every number is counted, none estimated.
 struct CompileReport {
   std::string targetCpu; // LLVM's name

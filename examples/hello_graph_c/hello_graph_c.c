@@ -3,6 +3,8 @@
  * docs/c-api.md walks through it. */
 #include "examples/check.h"
 
+#include <string.h>
+
 enum { M = 4, K = 8, N = 16 };
 
 static tenon_graph *make_graph(const tenon_logical_tensor *x,
@@ -80,6 +82,11 @@ int main(void) {
   TRY(tenon_compiled_partition_execute(
       compiled, stream, 3, (const tenon_tensor *const *)inputs, 1, &output));
   check_result(x_data, w_data, b_data, y_data);
+
+  const char *text;
+  TRY(tenon_compiled_partition_get_report(
+      compiled, engine, TENON_REPORT_EXPLANATION, &text, NULL));
+  EXPECT(strstr(text, "fused") != NULL);
 
   for (int i = 0; i < 3; ++i)
     tenon_tensor_destroy(inputs[i]);

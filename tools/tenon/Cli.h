@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dialects/support/Error.h"
+#include "dialects/support/Units.h"
 
 #include <functional>
 #include <optional>
@@ -47,11 +48,6 @@ std::vector<std::string> splitText(std::string_view text, char separator);
 
 /// A whole number with nothing after it.
 std::optional<int64_t> parseInteger(std::string_view text);
-
-/// "12.3 us", "4.56 ms", ...
-std::string secondsText(double seconds);
-/// "1.5 KiB", ...
-std::string bytesText(double bytes);
 
 /// Sorts `values`; the element at `fraction` of the way, 0 when empty.
 double quantile(std::vector<double> &values, double fraction);

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/check/Fill.h"
-#include "compiler/driver/Aot.h"
-#include "dialects/support/WriteFile.h"
+#include "compiler/driver/AotPaths.h"
 #include "tools/tenon/Execution.h"
 #include "tools/tenon/ModelArgs.h"
 #include "tools/tenon/Progress.h"
@@ -14,7 +13,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <filesystem>
 
@@ -26,7 +24,8 @@ namespace {
 
 struct CompileArgs {
   ModelArgs model;
-  std::string output, header, weights, name, targets, triple, linker;
+  AotPaths paths;
+  std::string targets, triple, linker;
   std::vector<std::string> linked, constants;
   std::string constantsFolder;
   bool fill = false;
@@ -54,14 +53,13 @@ public:
 
 private:
   Expected<bool> chooseOutput();
-  Expected<bool> choosePrefix();
   Expected<bool> loadGraph();
   Expected<bool> addConstants();
   Expected<bool> addAll(const std::vector<std::string> &texts,
                         const char *option);
   Expected<bool> addConstant(const TensorSpec &spec, const char *option);
   Expected<bool> addValue(uint64_t id, const reference::Tensor &value);
-  Expected<bool> write(const AotFiles &files) const;
+  void tell(const AotFiles &files) const;
 
   const CompileArgs &args;
   graph::PreparedGraph graph;
@@ -70,61 +68,9 @@ private:
 };
 
 Expected<bool> CompileCommand::chooseOutput() {
-  std::filesystem::path path(args.output);
-  std::string extension = path.extension().string();
-  using Job = codegen::LinkJob;
-  if (extension == ".o")
-    request.link.output = Job::object;
-  else if (extension == ".so")
-    request.link.output = Job::library;
-  else if (extension == ".a")
-    request.link.output = Job::archive;
-  else
-    return badOption("--output: \"" + args.output +
-                         "\" does not say what it is to be",
-                     "let it end in .o, .so or .a");
-  if (!args.linked.empty() && request.link.output != Job::library)
-    return badOption("--link goes with a library (.so)",
-                     "programs link objects and archives with the runtime");
-  // Not after minutes of work.
-  for (const std::string &file : {args.output, args.header, args.weights}) {
-    std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    std::error_code why;
-    if (folder.empty() || std::filesystem::is_directory(folder, why))
-      continue;
-    Error error;
-    error.code = ErrorCode::CannotWrite;
-    error.message = file + ": " + (why ? why.message() : "Not a directory");
-    return error;
-  }
-  request.link.soname = path.filename().string();
   request.link.files = args.linked;
   request.link.linker = args.linker;
-  return true;
-}
-
-/// `--name`, or what the output is called, without "lib".
-Expected<bool> CompileCommand::choosePrefix() {
-  std::string name = args.name;
-  if (name.empty()) {
-    name = std::filesystem::path(args.output).stem().string();
-    if (name.rfind("lib", 0) == 0 && name.size() > 3)
-      name = name.substr(3);
-    for (char &c : name)
-      if (!std::isalnum(static_cast<unsigned char>(c)))
-        c = '_';
-    if (std::isdigit(static_cast<unsigned char>(name[0])))
-      name = "model_" + name;
-  }
-  bool good = !std::isdigit(static_cast<unsigned char>(name[0]));
-  for (char c : name)
-    good &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  // Those of the runtime.
-  if (!good || name.rfind("tenon_", 0) == 0 || name == "tenon")
-    return badOption("--name: \"" + name + "\" cannot begin names of functions",
-                     "use letters, digits and _, and do not begin with tenon_");
-  request.prefix = name;
-  return true;
+  return planFiles(args.paths, request);
 }
 
 Expected<bool> CompileCommand::addValue(uint64_t id,
@@ -211,28 +157,20 @@ Expected<bool> CompileCommand::addAll(const std::vector<std::string> &texts,
   return true;
 }
 
-Expected<bool> CompileCommand::write(const AotFiles &files) const {
-  std::vector<FileContent> all = {{args.output, files.code}};
-  if (!args.header.empty())
-    all.push_back({args.header, files.header});
-  if (!args.weights.empty())
-    all.push_back({args.weights, files.weights});
-  if (auto ok = writeFiles(all); !ok)
-    return ok;
+void CompileCommand::tell(const AotFiles &files) const {
   std::string targets;
   for (const std::string &target : files.targets)
     targets += (targets.empty() ? "" : ", ") + target;
-  std::printf("wrote %s, %s, for %s\n", args.output.c_str(),
+  std::printf("wrote %s, %s, for %s\n", args.paths.output.c_str(),
               bytesText(static_cast<double>(files.code.size())).c_str(),
               targets.c_str());
   for (const std::string &version : files.versions)
     std::printf("with code of its own for %s\n", version.c_str());
   for (const std::string &remark : files.remarks)
     std::fprintf(stderr, "remark: %s\n", remark.c_str());
-  if (!args.weights.empty())
-    std::printf("wrote %s, %s\n", args.weights.c_str(),
+  if (!args.paths.weights.empty())
+    std::printf("wrote %s, %s\n", args.paths.weights.c_str(),
                 bytesText(static_cast<double>(files.weights.size())).c_str());
-  return true;
 }
 
 Expected<bool> CompileCommand::loadGraph() {
@@ -250,16 +188,14 @@ Expected<bool> CompileCommand::loadGraph() {
 }
 
 int CompileCommand::run() {
-  for (auto step :
-       {&CompileCommand::chooseOutput, &CompileCommand::choosePrefix,
-        &CompileCommand::loadGraph, &CompileCommand::addConstants})
+  for (auto step : {&CompileCommand::chooseOutput, &CompileCommand::loadGraph,
+                    &CompileCommand::addConstants})
     if (auto ok = (this->*step)(); !ok)
       return fail(ok.errors());
   request.options = args.model.options;
   request.targets = splitText(args.targets, ',');
   request.triple = args.triple;
   request.nameOf = nameOf;
-  request.embedWeights = args.weights.empty();
   request.packing = kPackings.at(args.packing);
   auto files = [&] {
     BusyCompiling busy(args.model.path);
@@ -267,22 +203,25 @@ int CompileCommand::run() {
   }();
   if (!files)
     return fail(files.errors());
-  auto written = write(*files);
-  return written ? 0 : fail(written.errors());
+  if (auto written = writeAotFiles(args.paths, *files); !written)
+    return fail(written.errors());
+  tell(*files);
+  return 0;
 }
 
 void addOptions(CLI::App &sub, CompileArgs &args) {
   const char *files = "Files";
-  sub.add_option("-o,--output", args.output,
+  sub.add_option("-o,--output", args.paths.output,
                  "object (.o), library (.so) or archive (.a) to write")
       ->required()
       ->group(files);
-  sub.add_option("--header", args.header, "C header to write")->group(files);
-  sub.add_option("--weights", args.weights,
+  sub.add_option("--header", args.paths.header, "C header to write")
+      ->group(files);
+  sub.add_option("--weights", args.paths.weights,
                  "file for the values of constants, which are otherwise part "
                  "of the code")
       ->group(files);
-  sub.add_option("--name", args.name,
+  sub.add_option("--name", args.paths.name,
                  "begins the names of all functions; that of the output by "
                  "default")
       ->group(files);
