@@ -77,8 +77,11 @@ class Wheel:
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("library", "version-header", "readme", "license", "output"):
+    for option in ("library", "runtime", "version-header", "readme", "license",
+                   "output"):
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--header", action="append", default=[],
+                        help="for programs that use exported code")
     parser.add_argument("sources", nargs="+", help="files of the package")
     args = parser.parse_args()
     version = version_of(read(args.version_header))
@@ -88,6 +91,9 @@ def main():
         # Behind the folder of the package, wherever that is.
         wheel.add("tenon/" + path.rsplit("python/tenon/", 1)[1], read(path, "rb"))
     wheel.add("tenon/libtenon.so.0", read(args.library, "rb"), 0o755)
+    wheel.add("tenon/libtenon_rt.so.0", read(args.runtime, "rb"), 0o755)
+    for path in args.header:
+        wheel.add("tenon/include/" + os.path.basename(path), read(path))
     wheel.add(f"{info}/METADATA", METADATA.format(version=version,
                                                   readme=read(args.readme)))
     wheel.add(f"{info}/WHEEL", WHEEL)

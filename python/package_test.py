@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package without any other: tensors are arrays of Python's own library."""
 import array
+import os
+import pathlib
 import pickle
+import subprocess
 import threading
 import unittest
+import xml.dom.minidom
 
 import tenon
 from tenon import _abi
@@ -34,6 +38,20 @@ def run(model, x=X, count=4):
     y = zeros(count)
     model(x, out=[y.cast("B").cast("f", (count // 2, 2))])
     return list(y)
+
+MAIN = r"""
+#include "fc.h"
+#include <stdio.h>
+int main(void) {
+  float x[6] = {1, 0, 2, 0, 1, 0}, y[4];
+  fc_model *model;
+  if (fc_create(NULL, NULL, &model) || fc_run(model, NULL, x, y, NULL))
+    return 1;
+  fc_destroy(model);
+  for (int i = 0; i < 4; ++i)
+    printf("%g\n", y[i]);
+}
+"""
 
 
 class PackageTest(unittest.TestCase):
@@ -136,6 +154,70 @@ class PackageTest(unittest.TestCase):
         self.assertIn('"MatMul"', graph.to_json())
         self.assertGreater(len(graph.compile().serialize()), 1000)
         self.assertIn("x: 2x3xf32", repr(graph.compile()))
+
+    def test_tells_what_became_of_a_graph(self):
+        model = dense().compile()
+        about = model.explain()
+        self.assertEqual([o["name"] for o in about.operations],
+                         ["fc", "ReLU_1"])
+        self.assertEqual([e["verdict"] for e in about.edges],
+                         ["input", "input", "fused", "output"])
+        self.assertEqual(len(about.groups), 1)
+        self.assertGreaterEqual(about.flops, 2 * 2 * 3 * 2)
+        self.assertIn("fused", str(about))
+        self.assertTrue(model.report("dot").startswith("digraph"))
+        self.assertIn(".text", model.report("assembly"))
+        with self.assertRaises(tenon.TenonError) as caught:
+            model.report("weather")
+        self.assertEqual(caught.exception.name, "BadOption")
+
+    def test_notebooks_draw_graphs(self):
+        for drawn in (dense(), dense().compile(), dense().compile().explain()):
+            picture = xml.dom.minidom.parseString(drawn._repr_html_())
+            lines = [t.firstChild.data
+                     for t in picture.getElementsByTagName("text")]
+            self.assertEqual([line.split()[0] for line in lines],
+                             ["MatMul", "ReLU"])
+            self.assertEqual(len(picture.getElementsByTagName("path")), 1)
+
+    def test_measures(self):
+        about = dense().compile().bench(
+            X, out=[zeros(4).cast("B").cast("f", (2, 2))], seconds=0.05)
+        self.assertGreater(len(about.times), 10)
+        self.assertLessEqual(about.fastest, about.median)
+        self.assertEqual(len(about.groups), 1)
+        self.assertIn("GFLOP/s", repr(about))
+
+    def test_exports_code_and_loads_it(self):
+        folder = pathlib.Path(os.environ["TEST_TMPDIR"])
+        model = dense("batch").compile()
+        for extension, apart in [(".so", None), (".a", folder / "dense.bin")]:
+            path = folder / ("dense" + extension)
+            model.export(path, header=folder / "dense.h", weights=apart,
+                         targets=["x86-64-v3", "x86-64-v2"])
+            loaded = tenon.load(path, weights=apart)
+            self.assertEqual([p.name for p in loaded.inputs], ["x"])
+            self.assertEqual(run(loaded), Y)
+        for wrong, name in [("dense.txt", "BadOption"),
+                            ("none/dense.so", "CannotWrite")]:
+            with self.assertRaises(tenon.TenonError) as caught:
+                model.export(folder / wrong)
+            self.assertEqual(caught.exception.name, name)
+        with self.assertRaises(tenon.TenonError) as caught:
+            tenon.load(folder / "dense.a")
+        self.assertEqual(caught.exception.name, "CannotRead")
+
+    def test_programs_link_exported_code(self):
+        folder = pathlib.Path(os.environ["TEST_TMPDIR"])
+        dense().compile().export(folder / "fc.o", header=folder / "fc.h")
+        (folder / "main.c").write_text(MAIN)
+        program = folder / "main"
+        subprocess.run(["cc", folder / "main.c", folder / "fc.o",
+                        tenon.RUNTIME, "-I", tenon.INCLUDE, "-I", folder, "-o",
+                        program, f"-Wl,-rpath,{tenon.RUNTIME.parent}", "-lm"],
+                       check=True)
+        out = subprocess.run([program], check=True, stdout=subprocess.PIPE)
+        self.assertEqual(list(map(float, out.stdout.split())), Y)
 
 
 if __name__ == "__main__":

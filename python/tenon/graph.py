@@ -6,6 +6,7 @@ import ctypes as c
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from tenon import _abi
+from tenon.drawing import Row, draw
 from tenon.errors import error
 from tenon.library import Handle, check, lib
 from tenon.ops import REQUIRED_RESULTS, Operations
@@ -180,6 +181,10 @@ class Graph(Operations):
                                                size.encode()))
         for edge in self.outputs:
             check(lib.tenon_graph_add_output(self._handle, edge.id))
+        for edge in self.inputs + self.outputs:
+            if edge.id in there:
+                check(lib.tenon_graph_set_tensor_name(self._handle, edge.id,
+                                                      edge.name.encode()))
         check(lib.tenon_graph_finalize(self._handle))
 
     def _add_needed(self) -> set[int]:
@@ -253,6 +258,13 @@ class Graph(Operations):
         check(lib.tenon_graph_to_json(self._handle, c.byref(text),
                                       c.byref(length)))
         return text.value.decode()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the operations, and what reads what."""
+        return draw([Row(kind, "" if results[0] is None else results[0].name,
+                         results[0].dtype if results[0] else "", operands,
+                         [r.id for r in results if r])
+                     for kind, _, operands, results in self._operations])
 
     def __repr__(self):
         return (f"Graph of {self.num_operations} operations, {len(self.inputs)} "

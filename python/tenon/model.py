@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes as c
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
+from typing import (TYPE_CHECKING, Any, Callable, Mapping, NamedTuple,
+                    Sequence)
 
 from tenon import _abi
+from tenon.aot import export
 from tenon.errors import error
 from tenon.library import Handle, check, lib, python_lib
+from tenon.reports import Benchmark, Explanation, bench, report
 from tenon.results import allocate
 from tenon.tensors import LIST_ITEM, Description, describe, fill, reader
 from tenon.types import DTYPE_NAMES, logical_tensor, shape_of
@@ -144,6 +147,27 @@ class Model:
         return self.code.shapes({p.id: describe(a).shape
                                  for p, a in zip(self.inputs, args)})
 
+    def explain(self) -> Explanation:
+        """Where each operation went and what became of each tensor. Compiles
+        once more. Errors: those of compiling."""
+        return Explanation(self.code)
+
+    def report(self, kind: str) -> str:
+        """A text: "dot" (the fused graph for graphviz), "memory" (the buffers
+        between groups), "graph" (as the command line reads it) or "assembly".
+        Errors: BadOption, those of compiling."""
+        return report(self.code, kind)
+
+    def bench(self, *args: Any, out: Sequence[Any] | None = None,
+              seconds: float = 1.0) -> Benchmark:
+        """Executes on these inputs for so long, and measures. Errors: those of
+        a call."""
+        return bench(self, args, out, seconds)
+
+    def export(self, path: str | os.PathLike, **options: Any) -> None:
+        """Writes the model as code that C programs link; see tenon.aot.export."""
+        export(self, path, **options)
+
     def serialize(self) -> bytes:
         """The code as bytes for the same build of Tenon, without constants."""
         size = c.c_size_t()
@@ -180,6 +204,10 @@ class Model:
 
         return f"Model({ports(self.inputs)}) -> {ports(self.outputs)}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the fused graph."""
+        return self.explain()._repr_html_()
+
 
 class Bound:
     """A constant: a tenon_tensor on memory of another library."""
@@ -210,28 +238,54 @@ class Bound:
 class Code:
     """What a graph was compiled to, before its constants have values."""
 
-    def __init__(self, engine: Engine, partition: Handle, name_of,
-                 declared: Sequence[int] = (),
-                 strides: Mapping[int, Sequence[int]] = {}):
-        """`declared`: ids of the outputs in the order of the caller."""
+    def __init__(self, engine: Engine, compiled: Handle, inputs: Sequence[int],
+                 outputs: Sequence[int], name_of: Callable[[int], str],
+                 declared: Sequence[int] = ()):
+        """`inputs` and `outputs`: ids in the library's order; `declared`: those
+        of the outputs in the order of the caller."""
         self.engine = engine
+        self.compiled = compiled
+        self.lock = threading.Lock()  # of its reports
+        self.inputs = [self._port(number, name_of) for number in inputs]
+        self.outputs = [self._port(number, name_of)
+                        for number in declared or outputs]
+        # Positions in the caller's order of the results in the library's.
+        places = [(declared or outputs).index(number) for number in outputs]
+        self.permutation = None if places == sorted(places) else places
+        self.static = all(None not in p.shape for p in self.outputs)
+
+    @classmethod
+    def of_partition(cls, engine: Engine, partition: Handle,
+                     name_of: Callable[[int], str], declared: Sequence[int] = (),
+                     strides: Mapping[int, Sequence[int]] = {}) -> "Code":
+        """Compiles; `strides` of outputs by id."""
         inputs = _ports(lib.tenon_partition_get_inputs, partition)
         outputs = _ports(lib.tenon_partition_get_outputs, partition)
         for logical in outputs:
             if logical.id in strides:
                 logical.layout = _abi.TENON_LAYOUT_STRIDED
                 logical.strides[:logical.rank] = strides[logical.id]
-        self.compiled = Handle.make(
+        compiled = Handle.make(
             "compiled_partition", "tenon_partition_compile", partition,
             engine._handle, len(inputs), inputs, len(outputs), outputs)
-        self.inputs = [self._port(t.id, name_of) for t in inputs]
-        order = [t.id for t in outputs]
-        self.outputs = [self._port(number, name_of)
-                        for number in declared or order]
-        # Positions in the caller's order of the results in the library's.
-        places = [(declared or order).index(number) for number in order]
-        self.permutation = None if places == sorted(places) else places
-        self.static = all(None not in p.shape for p in self.outputs)
+        return cls(engine, compiled, [t.id for t in inputs],
+                   [t.id for t in outputs], name_of, declared)
+
+    @classmethod
+    def of_file(cls, engine: Engine, path: bytes,
+                weights: bytes | None) -> "Code":
+        """Code that was exported."""
+        compiled = Handle.make("compiled_partition",
+                               "tenon_compiled_partition_from_file", path,
+                               weights, engine._handle)
+        return cls(
+            engine, compiled,
+            [t.id for t in _ports(lib.tenon_compiled_partition_get_inputs,
+                                  compiled)],
+            [t.id for t in _ports(lib.tenon_compiled_partition_get_outputs,
+                                  compiled)],
+            lambda number: _name(lib.tenon_compiled_partition_get_tensor_name(
+                compiled, number), number))
 
     def _port(self, number, name_of):
         made = _abi.tenon_logical_tensor()
@@ -274,24 +328,32 @@ def compile_graph(graph: "Graph", engine: Engine | None = None) -> Code:
     """The code of a graph. Errors: as Graph.compile."""
     graph.finalize()
     names = {e.id: e.name for e in graph.inputs + graph.outputs}
-    return Code(engine or default_engine(), only_partition(graph._handle),
-                names.__getitem__, [e.id for e in graph.outputs],
-                graph.output_strides)
+    return Code.of_partition(
+        engine or default_engine(), only_partition(graph._handle),
+        names.__getitem__, [e.id for e in graph.outputs], graph.output_strides)
 
 
-def load(path: str | os.PathLike, engine: Engine | None = None) -> Model:
-    """Compiles a model of ONNX (.onnx) or a graph (.json) from a file. The file
-    stays mapped while the model exists. Errors: those of reading and of
-    compiling."""
-    graph = Handle.make("graph", "tenon_graph_from_file",
-                        os.fsencode(os.fspath(path)))
+def load(path: str | os.PathLike, engine: Engine | None = None, *,
+         weights: str | os.PathLike | None = None) -> Model:
+    """A model from a file: one of ONNX (.onnx) or a graph (.json), which is
+    compiled, or one that was exported (.so, .a, .o), with its file of `weights`
+    if it has one. The file stays mapped while the model exists. Code of an
+    exported file is executed: only one that you trust. Errors: those of reading
+    and of compiling."""
+    engine = engine or default_engine()
+    file = os.fsencode(os.fspath(path))
+    if file.endswith((b".so", b".a", b".o")):
+        apart = weights and os.fsencode(os.fspath(weights))
+        return Code.of_file(engine, file, apart).bind({})
+    graph = Handle.make("graph", "tenon_graph_from_file", file)
+    return Code.of_partition(
+        engine, only_partition(graph),
+        lambda number: _name(lib.tenon_graph_get_tensor_name(graph, number),
+                             number)).bind({})
 
-    def name_of(number):
-        return (lib.tenon_graph_get_tensor_name(graph, number) or b"").decode() \
-            or f"tensor {number}"
 
-    return Code(engine or default_engine(), only_partition(graph), name_of
-                ).bind({})
+def _name(given: bytes | None, number: int) -> str:
+    return (given or b"").decode() or f"tensor {number}"
 
 
 def partitions_of(graph: Handle) -> list[Handle]:
