@@ -202,6 +202,22 @@ class OperatorsTest(BackendTest):
         self.setUp()
         self.check(lambda x, y: torch.addbmm(x[0, 0, 0], x, y.mT), x, y)
 
+    def test_bags_of_embeddings(self):
+        table = torch.randn(6, 3)
+        indices = torch.tensor([1, 2, 2, 5, 0])
+        offsets = torch.tensor([0, 2, 2, 5])
+        for mode in ("sum", "mean"):
+            for options in (dict(), dict(padding_idx=2),
+                            dict(include_last_offset=True)):
+                with self.subTest(mode=mode, **options):
+                    self.setUp()
+                    self.check(lambda t, i, o: F.embedding_bag(
+                        i, t, o, mode=mode, **options), table, indices, offsets)
+        self.setUp()
+        self.check(lambda t, i, o: F.embedding_bag(
+            i, t, o, mode="sum", per_sample_weights=t[:5, 0]), table, indices,
+            offsets)
+
     def test_heads_that_share_keys(self):
         q, k, v = torch.randn(2, 8, 5, 4), *torch.randn(2, 2, 2, 7, 4)
         self.check_gradient(
