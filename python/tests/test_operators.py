@@ -162,7 +162,7 @@ class OperatorsTest(BackendTest):
               for kind in ("prod", "mean", "amax", "amin")
               for own in (False, True)],
             lambda x, s, r, at: x.scatter_reduce(0, at, s, "sum"),
-            lambda x, s, r, at: x.scatter(0, at, s, reduce="multiply"),
+            lambda x, s, r, at: x.scatter(0, at, 3, reduce="multiply"),
             inputs=(x, source, rows, at))
 
     def test_writes_to_parts(self):
@@ -195,12 +195,29 @@ class OperatorsTest(BackendTest):
                 if p:
                     self.check_gradient(call, x, y)
                     self.check_gradient(lambda x, p=p: F.pdist(x[0], p), x)
+        many = torch.randn(30, 4)
+        self.setUp()
+        self.check(torch.cdist, many, many + 1)
+        self.check_gradient(torch.cdist, many, many[:5] + 1)
         self.check_all(
             *[lambda x, p=p: torch.linalg.vector_norm(x, p, (0, 2))
               for p in (-1, 0, 0.5, 3, math.inf, -math.inf)],
             inputs=(x,))
         self.setUp()
         self.check(lambda x, y: torch.addbmm(x[0, 0, 0], x, y.mT), x, y)
+
+    def test_nothing(self):
+        """What has no elements is as in eager."""
+        x = torch.randn(3, 0)
+        for f in (torch.median, torch.nanmedian, lambda x: x.cumprod(1),
+                  lambda x: x.cummax(1), lambda x: x.logcumsumexp(0),
+                  lambda x: torch.searchsorted(x, torch.ones(3, 2)),
+                  lambda x: torch.searchsorted(torch.arange(4.0), x),
+                  lambda x: torch.cdist(x, x, math.inf),
+                  lambda x: torch.cdist(x, x), lambda x: F.pdist(x, 3),
+                  lambda x: x.masked_scatter(x > 0, x)):
+            torch._dynamo.reset()
+            self.assert_same(compiled(f)(x), f(x))
 
     def test_bags_of_embeddings(self):
         table = torch.randn(6, 3)

@@ -7,6 +7,7 @@ import math
 from typing import Any, Callable
 
 import torch
+from torch._decomp import decomposition_table
 
 aten = torch.ops.aten
 
@@ -135,7 +136,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 @rewrites(aten.median.dim)
 def median(x, dim, keepdim=False):
-    if not x.dim() or not known(x.shape[dim]):
+    if not x.dim() or not known(x.shape[dim]) or not x.shape[dim]:
         return NotImplemented
     value, index = kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
     if x.is_floating_point():  # the first NaN, if there is one
@@ -155,7 +156,8 @@ def median_of_all(x):
 @rewrites(aten.nanmedian.dim)
 def nanmedian(x, dim, keepdim=False):
     """NaN is sorted behind all numbers."""
-    if not x.dim() or not known(x.shape[dim]) or not x.is_floating_point():
+    if not x.dim() or not known(x.shape[dim]) or not x.shape[dim] or \
+            not x.is_floating_point():
         return NotImplemented
     values, indices = torch.sort(x, dim)
     count = x.isnan().logical_not().sum(dim, keepdim=True)
@@ -187,9 +189,8 @@ def searchsorted(ordered, values, *, out_int32=False, right=False, side=None,
         there = table.gather(-1, at.clamp(max=size - 1))
         # NaN is behind all numbers.
         above = ((there > flat) if right else (there >= flat)) | (low >= high)
-        low, high = torch.where(above, low, at + 1), torch.where(above, at,
-                                                                 high)
-        high = torch.maximum(low, high)
+        low = torch.where(above, low, at + 1)
+        high = torch.where(above, at, high)
     low = low.reshape(values.shape)
     return low.int() if out_int32 else low
 
@@ -303,17 +304,32 @@ def distance_gradient(grad, difference, distance, p):
     return torch.where(distance == 0, 0, grad * slope)
 
 
+def few(*sizes):
+    """Whether there are differences, and all may be held at once."""
+    return known(*sizes) and 0 < math.prod(sizes) <= 1 << 22
+
+
 def differences(x, y):
     return x.unsqueeze(-2) - y.unsqueeze(-3)
 
 
 @rewrites(aten._cdist_forward.default)
 def cdist(x, y, p, mode):
+    rows, columns = x.shape[-2], y.shape[-2]
+    if not known(rows, columns):
+        return NotImplemented
+    # As PyTorch chooses between both.
+    if p == 2 and (mode == 1 or not mode and max(rows, columns) > 25):
+        return decomposition_table[aten._euclidean_dist.default](x, y)
+    if not few(*x.shape, columns):
+        return NotImplemented
     return torch.linalg.vector_norm(differences(x, y), p, -1)
 
 
 @rewrites(aten._cdist_backward.default)
 def cdist_backward(grad, x, y, p, distance):
+    if not few(*x.shape, y.shape[-2]):
+        return NotImplemented
     found = distance_gradient(grad, differences(x, y), distance, p)
     return found.sum(-2).sum_to_size(x.shape)
 
@@ -325,7 +341,7 @@ def pairs(size):
 
 @rewrites(aten._pdist_forward.default)
 def pdist(x, p=2.0):
-    if not known(*x.shape) or x.shape[0] < 2:
+    if not few(*x.shape, x.shape[0]) or x.shape[0] < 2:
         return NotImplemented
     first, second = pairs(x.shape[0])
     return torch.linalg.vector_norm(x[first] - x[second], p, -1)
@@ -333,7 +349,7 @@ def pdist(x, p=2.0):
 
 @rewrites(aten._pdist_backward.default)
 def pdist_backward(grad, x, p, distance):
-    if not known(*x.shape) or x.shape[0] < 2:
+    if not few(*x.shape, x.shape[0]) or x.shape[0] < 2:
         return NotImplemented
     first, second = pairs(x.shape[0])
     found = distance_gradient(grad, x[first] - x[second], distance, p)

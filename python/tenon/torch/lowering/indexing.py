@@ -154,7 +154,7 @@ def scatter_reduce(b, x, dim, index, source, reduce, *, include_self=True):
         first = b.full(x.shape, 1 if include_self else 0, torch.float32)
         count = scattered("add")(b, first, dim, index, 1)
         count = b.op("Maximum", count, b.scalar(1, torch.float32))
-        y = b.op("Divide", y, b.cast(count, x.dtype))
+        y = b.cast(b.op("Divide", b.cast(y, torch.float32), count), x.dtype)
     return y
 
 

@@ -118,7 +118,7 @@ def vector_norm(b, x, order=2, dims=None, keepdim=False, *, dtype=None):
         return b.reduce(kind, x, dims, keepdim) if dims else b.op("Abs", x)
     x = b.cast(x, torch.float32)
     x = b.cast(truth(b, x), torch.float32) if order == 0 else b.op("Abs", x)
-    power = kind == "ReduceSum" and order not in (0, 1)
+    power = kind == "ReduceSum" and order != 0
     if power:
         x = b.op("Pow", x, beta=float(order))
     y = b.reduce(kind, x, dims, keepdim) if dims else x
