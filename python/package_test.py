@@ -116,6 +116,23 @@ class PackageTest(unittest.TestCase):
         model(X, out=[best, index])
         self.assertEqual((best.tolist(), index.tolist()), ([[2], [1]], [[2], [1]]))
 
+    def test_tensors_are_in_the_order_of_their_declaration(self):
+        graph = tenon.Graph()
+        a, b, c = (graph.input(name, (2,)) for name in "abc")
+        inner = graph.Subtract(c, b)
+        graph.output(graph.Subtract(inner, a), inner)
+        model = graph.compile()
+        path = pathlib.Path(os.environ["TEST_TMPDIR"], "order.so")
+        model.export(path)
+        for made in (model, tenon.load(path)):
+            self.assertEqual([p.name for p in made.inputs], ["a", "b", "c"])
+            outer, inner = zeros(2), zeros(2)
+            made(floats(1, 2), floats(10, 20), floats(300, 400),
+                 out=[outer, inner])
+            self.assertEqual(list(outer) + list(inner), [289, 378, 290, 380])
+        with self.assertRaises(tenon.TenonError):
+            graph.output(b, b)
+
     def test_loads_models(self):
         model = tenon.load("examples/onnx_c/digits.onnx")
         self.assertEqual([p.name for p in model.inputs], ["image"])

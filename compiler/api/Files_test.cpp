@@ -143,6 +143,20 @@ TEST_F(FilesTest, ConstantsMayBeInAFileOfTheirOwnOrTheCallers) {
   expectNear(ys, dense.expected(xs, ws, bs));
 }
 
+TEST_F(FilesTest, PortsAreInTheOrderOfTheRequest) {
+  Graph g = dense.graph();
+  Partition p = std::move(g.partitions().at(0));
+  CompiledPartition made =
+      p.compile(engine, {dense.b, dense.x, dense.w}, {dense.y});
+  const tenon_logical_tensor *ports = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(tenon_compiled_partition_get_inputs(made.get(), &count, &ports), 0);
+  ASSERT_EQ(count, 3u);
+  EXPECT_EQ(ports[0].id, dense.b.id);
+  EXPECT_EQ(ports[1].id, dense.x.id);
+  EXPECT_EQ(ports[2].id, dense.w.id);
+}
+
 TEST_F(FilesTest, TensorsHaveTheNamesTheyAreGiven) {
   Graph g;
   g.add(Op(1, tenon_op_relu).input(dense.x).output(f32(9, {3, 5})));

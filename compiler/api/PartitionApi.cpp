@@ -186,12 +186,14 @@ public:
   const std::set<uint64_t> &opaqueOutputs() const { return opaque; }
 
 private:
-  std::vector<Error> applyList(const std::vector<uint64_t> &ports, size_t count,
+  /// `ports` gets the order of the list.
+  std::vector<Error> applyList(std::vector<uint64_t> &ports, size_t count,
                                const tenon_logical_tensor *tensors,
                                const std::string &what) {
     if (count && !tensors)
       return needed({{"tensors", nullptr}});
     std::set<uint64_t> seen;
+    std::vector<uint64_t> ordered;
     for (size_t i = 0; i < count; ++i) {
       uint64_t id = tensors[i].id;
       if (what == "input" && isIgnored(graph, id))
@@ -204,13 +206,19 @@ private:
                              " of the partition");
       if (auto e = applyOne(tensors[i], what == "output"); !e.empty())
         return e;
+      ordered.push_back(id);
     }
-    for (uint64_t id : ports)
-      if (!seen.count(id) && !constants.find(id))
+    for (uint64_t id : ports) {
+      if (seen.count(id))
+        continue;
+      if (!constants.find(id))
         return errorList(ErrorCode::PortMismatch, "no logical tensor is given "
                                                   "for " +
                                                       what + " " +
                                                       std::to_string(id));
+      ordered.push_back(id);
+    }
+    ports = std::move(ordered);
     return {};
   }
 

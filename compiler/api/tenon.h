@@ -458,7 +458,7 @@ typedef struct tenon_compiled_partition tenon_compiled_partition;
 
 /**
  * Compiles for these inputs and outputs: one for each port, by id, in any
- * order.  Inputs say sizes (unknown ones are given at execution; not all
+ * order, which the compiled partition has then.  Inputs say sizes (unknown ones are given at execution; not all
  * operations compile then, and one that turns out to be 1 does not broadcast)
  * and layouts, STRIDED or OPAQUE; outputs may leave sizes to be inferred, and
  * with TENON_LAYOUT_ANY the layout to the compiler. Equal requests are served

@@ -98,6 +98,9 @@ class Graph(Operations):
         """Declares results of the graph, in this order. `strides` are in
         elements, and without them a result is dense and row-major."""
         for edge in edges:
+            if edge in self.outputs:
+                raise error("PortMismatch", f"{edge.name} is an output already",
+                            "add a Reorder")
             self.outputs.append(edge)
             if strides is not None:
                 self.output_strides[edge.id] = tuple(strides)

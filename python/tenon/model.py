@@ -119,11 +119,6 @@ class Model:
         """Executes on a list of all inputs and then all outputs: the fast way.
         Outputs are written. With `engine` its threads execute. Errors: those of
         a call."""
-        if self.code.permutation:
-            count = len(self.inputs)
-            results = tensors[count:]
-            tensors = tensors[:count] + [results[i]
-                                         for i in self.code.permutation]
         described = self._array()
         kinds = set(map(type, tensors))
         read = reader(kinds.pop()) if len(kinds) == 1 else None
@@ -238,29 +233,29 @@ class Bound:
 class Code:
     """What a graph was compiled to, before its constants have values."""
 
-    def __init__(self, engine: Engine, compiled: Handle, inputs: Sequence[int],
-                 outputs: Sequence[int], name_of: Callable[[int], str],
-                 declared: Sequence[int] = ()):
-        """`inputs` and `outputs`: ids in the library's order; `declared`: those
-        of the outputs in the order of the caller."""
+    def __init__(self, engine: Engine, compiled: Handle,
+                 name_of: Callable[[int], str]):
         self.engine = engine
         self.compiled = compiled
         self.lock = threading.Lock()  # of its reports
-        self.inputs = [self._port(number, name_of) for number in inputs]
-        self.outputs = [self._port(number, name_of)
-                        for number in declared or outputs]
-        # Positions in the caller's order of the results in the library's.
-        places = [(declared or outputs).index(number) for number in outputs]
-        self.permutation = None if places == sorted(places) else places
+        self.inputs, self.outputs = (
+            [self._port(logical.id, name_of)
+             for logical in _ports(query, compiled)]
+            for query in (lib.tenon_compiled_partition_get_inputs,
+                          lib.tenon_compiled_partition_get_outputs))
         self.static = all(None not in p.shape for p in self.outputs)
 
     @classmethod
     def of_partition(cls, engine: Engine, partition: Handle,
-                     name_of: Callable[[int], str], declared: Sequence[int] = (),
+                     name_of: Callable[[int], str],
+                     order: Mapping[int, int] = {},
                      strides: Mapping[int, Sequence[int]] = {}) -> "Code":
-        """Compiles; `strides` of outputs by id."""
-        inputs = _ports(lib.tenon_partition_get_inputs, partition)
-        outputs = _ports(lib.tenon_partition_get_outputs, partition)
+        """Compiles; places of inputs and outputs, and `strides` of outputs, by
+        id."""
+        inputs, outputs = (
+            _ports(query, partition, order)
+            for query in (lib.tenon_partition_get_inputs,
+                          lib.tenon_partition_get_outputs))
         for logical in outputs:
             if logical.id in strides:
                 logical.layout = _abi.TENON_LAYOUT_STRIDED
@@ -268,8 +263,7 @@ class Code:
         compiled = Handle.make(
             "compiled_partition", "tenon_partition_compile", partition,
             engine._handle, len(inputs), inputs, len(outputs), outputs)
-        return cls(engine, compiled, [t.id for t in inputs],
-                   [t.id for t in outputs], name_of, declared)
+        return cls(engine, compiled, name_of)
 
     @classmethod
     def of_file(cls, engine: Engine, path: bytes,
@@ -280,10 +274,6 @@ class Code:
                                weights, engine._handle)
         return cls(
             engine, compiled,
-            [t.id for t in _ports(lib.tenon_compiled_partition_get_inputs,
-                                  compiled)],
-            [t.id for t in _ports(lib.tenon_compiled_partition_get_outputs,
-                                  compiled)],
             lambda number: _name(lib.tenon_compiled_partition_get_tensor_name(
                 compiled, number), number))
 
@@ -327,10 +317,12 @@ class Code:
 def compile_graph(graph: "Graph", engine: Engine | None = None) -> Code:
     """The code of a graph. Errors: as Graph.compile."""
     graph.finalize()
-    names = {e.id: e.name for e in graph.inputs + graph.outputs}
+    ports = graph.inputs + graph.outputs
+    names = {e.id: e.name for e in ports}
     return Code.of_partition(
         engine or default_engine(), only_partition(graph._handle),
-        names.__getitem__, [e.id for e in graph.outputs], graph.output_strides)
+        names.__getitem__, {e.id: i for i, e in enumerate(ports)},
+        graph.output_strides)
 
 
 def load(path: str | os.PathLike, engine: Engine | None = None, *,
@@ -380,9 +372,11 @@ def only_partition(graph: Handle) -> Handle:
     return partitions[0]
 
 
-def _ports(query, partition):
+def _ports(query, owner, order: Mapping[int, int] = {}):
+    """An array of logical tensors, those that are in `order` so."""
     count, found = c.c_size_t(), c.c_void_p()
-    check(query(partition, c.byref(count), c.byref(found)))
+    check(query(owner, c.byref(count), c.byref(found)))
     kind = _abi.tenon_logical_tensor * count.value
-    return kind.from_buffer_copy(
+    ports = kind.from_buffer_copy(
         c.string_at(found, c.sizeof(kind))) if count.value else kind()
+    return kind(*sorted(ports, key=lambda t: order.get(t.id, 0)))

@@ -19,8 +19,11 @@ from torch import Tensor, fx
 #: Values per unit in the workspace: gates and what the gradient needs beside.
 SAVED = {"lstm": 5, "gru": 4, "rnn_tanh": 1, "rnn_relu": 1}
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+#: Calls in the graphs of Dynamo, and of torch.export.
 _CALLS = {torch.lstm: "lstm", torch.gru: "gru", torch.rnn_tanh: "rnn_tanh",
           torch.rnn_relu: "rnn_relu"}
+_CALLS.update({getattr(torch.ops.aten, kind).input: kind
+               for kind in list(_CALLS.values())})
 
 
 # -- the operators -----------------------------------------------------------
@@ -186,7 +189,9 @@ def rewrite(gm: fx.GraphModule) -> None:
 
 
 def _example(value):
-    return value.meta.get("example_value") if isinstance(value, fx.Node) else None
+    if not isinstance(value, fx.Node):
+        return None
+    return value.meta.get("example_value", value.meta.get("val"))
 
 
 class _Layers:
