@@ -458,11 +458,11 @@ typedef struct tenon_compiled_partition tenon_compiled_partition;
 
 /**
  * Compiles for these inputs and outputs: one for each port, by id, in any
- * order, which the compiled partition has then.  Inputs say sizes (unknown ones are given at execution; not all
- * operations compile then, and one that turns out to be 1 does not broadcast)
- * and layouts, STRIDED or OPAQUE; outputs may leave sizes to be inferred, and
- * with TENON_LAYOUT_ANY the layout to the compiler. Equal requests are served
- * from the caches below.
+ * order, which the compiled partition has then.  Inputs say sizes (unknown ones
+ * are given at execution; not all operations compile then, and one that turns
+ * out to be 1 does not broadcast) and layouts, STRIDED or OPAQUE; outputs may
+ * leave sizes to be inferred, and with TENON_LAYOUT_ANY the layout to the
+ * compiler. Equal requests are served from the caches below.
  *
  * Errors: PortMismatch (ids), BadDType (not the graph's), UnknownShape,
  * ShapeMismatch, BadStride, BadOption (an option's text), UnsupportedOp and the

@@ -200,6 +200,7 @@ class _Layers:
     def __init__(self, graph: fx.Graph, node: fx.Node):
         self.graph = graph
         self.kind = _CALLS[node.target]
+        self.stack = node.meta.get("nn_module_stack")  # whose it is
         (self.x, states, self.weights, self.has_biases, self.layers,
          self.dropout, self.training, bidirectional,
          self.batch_first) = node.args
@@ -212,7 +213,9 @@ class _Layers:
             self.dtype = torch.get_autocast_dtype("cpu")
 
     def call(self, function, *args, **kwargs):
-        return self.graph.call_function(function, args, kwargs)
+        made = self.graph.call_function(function, args, kwargs)
+        made.meta["nn_module_stack"] = self.stack
+        return made
 
     def narrow(self, value):
         return value if self.dtype is None else self.call(
