@@ -72,6 +72,23 @@ TEST_F(FilesTest, ReportsSayWhatBecameOfTheGraph) {
             TENON_SUCCESS);
   EXPECT_NE(std::string(words).find("ReLU_1 -> Exp_2: fused"),
             std::string::npos);
+  // Nor of short ones.
+  std::string name(70, 'n');
+  Graph longer;
+  longer.add(
+      Op(1, tenon_op_relu, name.c_str()).input(dense.x).output(f32(9, {3, 5})));
+  longer.add(
+      Op(2, tenon_op_exp, "exp").input(f32(9, {3, 5})).output(f32(10, {3, 5})));
+  longer.finalize();
+  p = std::move(longer.partitions().at(0));
+  other = p.compile(engine, p.inputs(), p.outputs());
+  ASSERT_EQ(tenon_compiled_partition_get_report(other.get(), engine.get(),
+                                                TENON_REPORT_EXPLANATION,
+                                                &words, nullptr),
+            TENON_SUCCESS);
+  EXPECT_NE(std::string(words).find("in group 0, " + name + "+..."),
+            std::string::npos)
+      << words;
   // One group: nothing lies between groups.
   EXPECT_EQ(report(TENON_REPORT_MEMORY), "");
   const char *text = nullptr;

@@ -15,7 +15,8 @@ namespace tenon::passes {
 
 namespace {
 
-/// "fc1+relu1" of the named operations, cut to a readable length.
+/// "fc1+relu1" of the named operations, cut to a readable length; the first is
+/// always there.
 std::string labelOf(const Group &g) {
   std::string label;
   std::string kept;
@@ -29,7 +30,7 @@ std::string labelOf(const Group &g) {
     if (n == kept)
       continue;
     kept = n;
-    if (label.size() + n.size() > 60) {
+    if (!label.empty() && label.size() + n.size() > 60) {
       label += "+...";
       break;
     }

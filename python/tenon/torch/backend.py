@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from tenon.errors import TenonError
 from tenon.torch import cache, joint, recurrent, split
 from tenon.torch.decompositions import decompositions
+from tenon.torch.names import name_of
 from tenon.torch.region import Region
 from tenon.torch.sizes import Sizes, Unwritable
 from tenon.torch.stats import count, leftover
@@ -32,9 +33,10 @@ DEFAULTS: dict[str, Any] = {
 
 
 def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
-          options: Mapping[str, Any] | None = None,
-          mode: str | None = None) -> Callable:
-    """A backend of torch.compile. Raises ValueError for unknown options."""
+          options: Mapping[str, Any] | None = None, mode: str | None = None,
+          watch: Callable | None = None) -> Callable:
+    """A backend of torch.compile. Raises ValueError for unknown options. `watch`
+    is told of each graph: its kind, what stays in PyTorch, and the regions."""
     settings = dict(DEFAULTS)
     for name, value in (options or {}).items():
         if name not in settings:
@@ -48,7 +50,7 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
     def compiler(kind):
         def compile_(graph, inputs):
             with unset_fake_temporarily():  # constants are real
-                return compile_graph_module(graph, kind, settings)
+                return compile_graph_module(graph, kind, settings, watch)
 
         return compile_
 
@@ -76,13 +78,16 @@ def constant_inputs(gm: fx.GraphModule, kind: str) -> frozenset:
 
 
 def compile_graph_module(gm: fx.GraphModule, kind: str,
-                         settings: Mapping[str, Any]) -> Callable:
+                         settings: Mapping[str, Any],
+                         watch: Callable | None = None) -> Callable:
     """A boxed function that computes what the graph does."""
     count("graphs")
     constants = constant_inputs(gm, kind)
     left, pieces, made = make_regions(gm.graph, constants,
                                       settings["constants"] == "compare")
     report(left, settings)
+    if watch:
+        watch(kind, left, made.values())
     count("regions", len(made))
     count("nodes", sum(len(nodes) for nodes in pieces.values()))
     return assemble(gm, pieces, made, left)
@@ -101,7 +106,7 @@ def make_regions(graph: fx.Graph, constants: frozenset, compares: bool):
             try:
                 made[number] = make_region(nodes, constants, compares)
             except TenonError as e:
-                guilty = [n for n in nodes if n.name == e.op_name] or nodes
+                guilty = [n for n in nodes if name_of(n) == e.op_name] or nodes
                 refused.update(dict.fromkeys(guilty, e.message))
                 break
             except Unwritable as e:

@@ -17,6 +17,7 @@ from torch.autograd.graph import increment_version
 from tenon.errors import TenonError
 from tenon.model import Bound, Code, Engine, Model, compile_graph
 from tenon.tensors import describe
+from tenon.torch import profile
 from tenon.torch import sizes as size_tools
 from tenon.torch.lowering import Value
 from tenon.torch.lowering.core import DTYPES
@@ -226,6 +227,10 @@ class Region:
                        [k for k, i in enumerate(given_at) if i in dense_at],
                        dense_results)
 
+    def codes(self) -> list[Code]:
+        """What there is by now."""
+        return [v.code for v in [self._general, *self._versions.values()] if v]
+
     def forget(self) -> None:
         """Constants are taken as changed at the next call."""
         with self._lock:
@@ -297,6 +302,7 @@ class Region:
             places += [torch.empty(shape, dtype=_DTYPES[p.dtype]) for p, shape
                        in zip(extra, shapes[len(results):])]
         engine = engine_for(torch.get_num_threads())
+        profile.follow(engine)
         try:
             model.execute(given + places, engine)
         except TenonError as e:

@@ -16,6 +16,7 @@ from torch import fx
 from tenon import _abi
 from tenon.errors import TenonError
 from tenon.torch.lowering import LOWERINGS, Builder, Unsupported, Value, type_of
+from tenon.torch.names import name_of
 from tenon.torch.sizes import Sizes, Unwritable, is_static, overlaps
 
 aten = torch.ops.aten
@@ -94,7 +95,7 @@ class Lowering:
         if function is None:
             raise Unsupported("no lowering")
         b = self.builder
-        b.result, b.name, b.operator = node.meta["val"], node.name, node.target
+        b.result, b.name, b.operator = node.meta["val"], name_of(node), node.target
         sources = node.all_input_nodes
         b.source = sources[0].meta.get("val") if sources else None
         b.wanted = {u.args[1] for u in node.users
