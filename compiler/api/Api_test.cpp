@@ -125,6 +125,24 @@ TEST_F(Api, PartitionsShareConstantsByContent) {
   check(tenon_set_constant_cache_capacity(0));
 }
 
+TEST_F(Api, WhatChangedConstantsGaveIsFreed) {
+  check(tenon_set_constant_cache_capacity(1 << 20));
+  Dense dense{24, 32, 32};
+  auto compiled = dense.compile(engine);
+  Values w = ramp(1024, -1), bias = ramp(32);
+  Tensor tw = tensor(dense.w, w), tb = tensor(dense.b, bias);
+  compiled.bindConstants(stream, {&tw, &tb});
+  int64_t before = tenon_get_constant_cache_stats().bytes_in_use;
+  EXPECT_GT(before, 0);
+  for (int i = 0; i < 3; ++i) {
+    w[0] += 1;
+    tw.touch();
+    compiled.bindConstants(stream, {&tw, &tb});
+    EXPECT_EQ(tenon_get_constant_cache_stats().bytes_in_use, before);
+  }
+  check(tenon_set_constant_cache_capacity(0));
+}
+
 TEST_F(Api, AWildcardSplits) {
   auto a = f32(1, {8}), b = f32(2, {8}), c = f32(3, {8}), d = f32(4, {8});
   Graph g;

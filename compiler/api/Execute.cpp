@@ -101,6 +101,22 @@ Errors tenon::api::sizesOf(const tenon_compiled_partition &compiled,
   return {};
 }
 
+/// Drops what was computed from data that have changed: nothing asks for it
+/// again.
+static void dropChanged(std::vector<tenon_compiled_partition::Bound> &bound,
+                        const Identity &now) {
+  auto changed = [&](const tenon_compiled_partition::Bound &b) {
+    for (auto [was, is] : llvm::zip(b.identity, now))
+      if (was.first == is.first && was.second < is.second)
+        return true;
+    return false;
+  };
+  for (auto &b : bound)
+    if (changed(b))
+      tenon_folded_release(b.folded);
+  llvm::erase_if(bound, changed);
+}
+
 Errors tenon::api::foldedOf(tenon_compiled_partition &compiled,
                             tenon_stream &stream,
                             const tenon_tensor *const *inputs,
@@ -119,6 +135,7 @@ Errors tenon::api::foldedOf(tenon_compiled_partition &compiled,
         reference.folded = b.folded;
         return {};
       }
+    dropChanged(compiled.bound, identity);
   }
   std::vector<const void *> data(compiled.inputs.size());
   for (size_t position : compiled.constants)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inference: constants, shapes, strides, aliases, mutated inputs, threads."""
+import gc
 import threading
 import unittest
 from unittest import mock
@@ -19,6 +20,33 @@ class InferenceTest(BackendTest):
     def setUp(self):
         super().setUp()
         self.enterContext(torch.no_grad())
+
+    def test_shapes_and_graphs_share_packed_weights(self):
+        model = torch.nn.Sequential(torch.nn.Linear(300, 200),
+                                    torch.nn.Linear(200, 300)).eval()
+        call = compiled(model, dynamic=False)
+
+        def used():
+            return lib.tenon_get_constant_cache_stats().bytes_in_use
+
+        gc.collect()
+        before = used()
+        with torch.no_grad():
+            call(torch.randn(40, 300))
+            once = used()
+            self.assertGreaterEqual(once - before, 2 * 200 * 300 * 4)
+            call(torch.randn(80, 300))
+            compiled(lambda x: model(x) + 1)(torch.randn(40, 300))
+            self.assertEqual(used(), once)
+            for _ in range(3):  # the old ones go
+                model[0].weight.mul_(2)
+                for rows in (40, 80):
+                    x = torch.randn(rows, 300)
+                    self.assert_same(call(x), model(x))
+        del call
+        torch._dynamo.reset()
+        gc.collect()
+        self.assertLess(lib.tenon_get_constant_cache_stats().bytes, once)
 
     def test_networks(self):
         cnn = nn.Sequential(

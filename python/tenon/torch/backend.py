@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.errors import TenonError
-from tenon.torch import cache, joint, recurrent, split
+from tenon.torch import cache, joint, recurrent, sharing, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.names import name_of
 from tenon.torch.region import Region
@@ -45,6 +45,7 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
         settings[name] = value
 
     cache.enable()
+    sharing.enable()
     recurrent.rewrite(gm)
 
     def compiler(kind):

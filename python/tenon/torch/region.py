@@ -6,6 +6,7 @@ import collections
 import ctypes
 import functools
 import itertools
+import sys
 import threading
 import weakref
 from typing import Any, Mapping, Sequence
@@ -17,7 +18,7 @@ from torch.autograd.graph import increment_version
 from tenon.errors import TenonError
 from tenon.model import Bound, Code, Engine, Model, compile_graph
 from tenon.tensors import describe
-from tenon.torch import profile
+from tenon.torch import profile, sharing
 from tenon.torch import sizes as size_tools
 from tenon.torch.lowering import Value
 from tenon.torch.lowering.core import DTYPES
@@ -166,6 +167,11 @@ class Region:
             self._general = self._compile(lowering, Sizes())
         except TenonError as e:
             log.warning("a graph is compiled for each shape: %s", e)
+
+    def __del__(self):
+        if not sys.is_finalizing():
+            self._general = self._versions = None
+            sharing.trim()
 
     # -- compiling -----------------------------------------------------------
 
@@ -352,6 +358,7 @@ class Region:
                 version.bound = [by_id.get(i) for i in version.constant_ids]
             else:
                 count("repacked")
+                sharing.trim()
                 for k, bound in enumerate(version.bound):
                     if bound is not None and (
                             version.seen is None or k in self._watched or
