@@ -63,6 +63,20 @@ def wrong(given, eager, exact):
     return None
 
 
+def call(function, grad, args, kwargs, parameters=()):
+    """The results, and gradients of operands and parameters."""
+    found = function(*args, **kwargs)
+    wanted = [t for t in [*tensors((args, kwargs)), *parameters]
+              if t.requires_grad]
+    results = [t for t in tensors(found) if t.requires_grad]
+    if not grad or not results or not wanted:
+        return tensors(found)
+    total = sum(t.double().square().mean() if not t.is_complex()
+                else t.abs().square().mean().double() for t in results)
+    return tensors(found) + [g for g in torch.autograd.grad(
+        total, wanted, allow_unused=True) if g is not None]
+
+
 def check(op, sample, grad):
     """Raises AssertionError."""
     args = (sample.input, *sample.args)
@@ -70,25 +84,12 @@ def check(op, sample, grad):
     def forward(*a, **k):
         return op.op(*a, **k)
 
-    def call(*a, function=forward, **k):
-        found = function(*a, **k)
-        if not grad:
-            return tensors(found)
-        wanted = [t for t in tensors((a, k)) if t.requires_grad]
-        results = [t for t in tensors(found) if t.requires_grad]
-        if not results or not wanted:
-            return tensors(found)
-        total = sum(t.double().square().mean() if not t.is_complex()
-                    else t.abs().square().mean().double() for t in results)
-        return tensors(found) + [g for g in torch.autograd.grad(
-            total, wanted, allow_unused=True) if g is not None]
-
-    eager = call(*args, **sample.kwargs)
+    eager = call(forward, grad, args, sample.kwargs)
     torch._dynamo.reset()
     compiled = torch.compile(forward, backend=tenon_torch.tenon)
-    given = call(*args, function=compiled, **sample.kwargs)
+    given = call(compiled, grad, args, sample.kwargs)
     try:
-        exact = call(*doubled(args), **doubled(sample.kwargs))
+        exact = call(forward, grad, doubled(args), doubled(sample.kwargs))
     except Exception:
         exact = eager
     assert len(given) == len(eager), f"{len(given)} results"
