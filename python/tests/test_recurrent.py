@@ -70,12 +70,15 @@ class RecurrentTest(BackendTest):
                 self.assert_same(call(x), m(x))
 
     def test_autocast(self):
-        m = nn.LSTM(16, 16, batch_first=True)
-        x = torch.randn(2, 5, 16)
-        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-            given, eager = compiled(m)(x)[0], m(x)[0]
-        self.assertEqual(given.dtype, eager.dtype)
-        torch.testing.assert_close(given, eager, rtol=2e-2, atol=2e-2)
+        for m in (nn.LSTM(16, 16), nn.GRU(16, 16), nn.RNN(16, 16)):
+            for dtype in (torch.float32, torch.bfloat16):
+                x = torch.randn(5, 2, 16, dtype=dtype)
+                with self.subTest(str(m), dtype=dtype), torch.no_grad(), \
+                        torch.autocast("cpu", dtype=torch.bfloat16):
+                    given, eager = compiled(m)(x)[0], m(x)[0]
+                    self.assertEqual(given.dtype, eager.dtype)
+                    torch.testing.assert_close(given, eager, rtol=2e-2,
+                                               atol=2e-2)
 
     def test_dropout_between_layers(self):
         m = nn.LSTM(4, 8, 2, dropout=0.999).train()

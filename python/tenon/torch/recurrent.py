@@ -176,7 +176,7 @@ def rewrite(gm: fx.GraphModule) -> None:
     for node in found:
         values = [_example(a) for a in (node.args[0], node.args[1])]
         if len(node.args) != 9 or node.kwargs or values[0] is None or \
-                values[0].dim() != 3:
+                values[0].dim() != 3 or not _typed(node.target, values):
             continue
         with gm.graph.inserting_before(node):
             results = _Layers(gm.graph, node).build()
@@ -186,6 +186,14 @@ def rewrite(gm: fx.GraphModule) -> None:
         gm.graph.erase_node(node)
     if found:
         gm.recompile()
+
+
+def _typed(function, values):
+    """Whether the types of results are known: autocast leaves the states of
+    torch.gru as they are."""
+    return function is not torch.gru or \
+        not torch.is_autocast_enabled("cpu") or \
+        all(v is not None and v.dtype == torch.float32 for v in values)
 
 
 def _example(value):
@@ -209,7 +217,7 @@ class _Layers:
         self.each = len(self.weights) // (self.layers * self.directions)
         self.projects = self.each == 3 + 2 * self.has_biases
         self.dtype = None
-        if torch.is_autocast_enabled("cpu"):
+        if self.kind != "gru" and torch.is_autocast_enabled("cpu"):
             self.dtype = torch.get_autocast_dtype("cpu")
 
     def call(self, function, *args, **kwargs):
