@@ -12,12 +12,15 @@ from typing import Any, Mapping, Sequence
 
 import torch
 from torch import fx
+from torch.fx.experimental.symbolic_shapes import (
+    free_unbacked_symbols, guard_or_false)
 
 from tenon import _abi
 from tenon.errors import TenonError
 from tenon.torch.lowering import LOWERINGS, Builder, Unsupported, Value, type_of
 from tenon.torch.names import name_of
-from tenon.torch.sizes import Sizes, Unwritable, is_static, overlaps
+from tenon.torch.sizes import (
+    Sizes, Unwritable, is_static, overlaps, symbols_of)
 
 aten = torch.ops.aten
 
@@ -34,8 +37,9 @@ TRIVIAL = {
     aten.full_like.default, aten.arange.start_step,
     torch.ops.prims.iota.default,
 }
-#: What PyTorch puts around its own checks, and memory without content.
-SILENT = {"with_effects", "aten.empty.memory_format",
+#: What PyTorch puts around its own checks, checks, and memory without content.
+SILENT = {"with_effects", "aten._assert_scalar.default",
+          "tenon.packing.default", "aten.empty.memory_format",
           "aten.empty_permuted.default", "aten.new_empty.default",
           "aten.empty_like.default", "aten.new_empty_strided.default",
           "aten.empty_strided.default"}
@@ -48,6 +52,19 @@ def is_size(node: fx.Node) -> bool:
     return isinstance(node.meta.get("val"),
                       (int, float, bool, torch.SymInt, torch.SymFloat,
                        torch.SymBool))
+
+
+def brings_a_size(node: fx.Node) -> bool:
+    """Whether a node is told a size that follows from values, such as the
+    longest of lengths, and that no tensor which it reads has."""
+    told, seen = set(), set()
+    for source in node.all_input_nodes:
+        value = source.meta.get("val")
+        if isinstance(value, torch.SymInt):
+            told |= {s.name for s in free_unbacked_symbols(value)}
+        elif isinstance(value, torch.Tensor):
+            seen |= symbols_of([value], strides=False)
+    return not told <= seen
 
 
 class Lowering:
@@ -165,6 +182,8 @@ def _try_all(graph, sizes, refused):
         try:
             if node in refused:
                 raise Unsupported(refused[node])
+            if brings_a_size(node):
+                raise Unsupported("a size follows from values")
             trial.lower(node)
         except (Unsupported, Unwritable, TenonError) as e:
             left[node] = e.message if isinstance(e, TenonError) else str(e)
@@ -216,7 +235,8 @@ def keep_views(graph: fx.Graph, left: dict[fx.Node, str]) -> None:
             left[node] = ""
             outside.add(source)
             continue
-        whole = node.meta["val"].numel() == source.meta["val"].numel()
+        whole = guard_or_false(
+            node.meta["val"].numel() == source.meta["val"].numel())
         others = any(u is not output and u not in left for u in node.users)
         if source.op == "call_function" and not others and \
                 (whole or source in outside):
