@@ -12,7 +12,7 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.errors import TenonError
-from tenon.torch import cache, joint, recurrent, sharing, split
+from tenon.torch import cache, joint, packed, recurrent, sharing, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.names import name_of
 from tenon.torch.region import Region
@@ -21,6 +21,7 @@ from tenon.torch.stats import count, leftover
 
 # Dynamo leaves recurrent modules out of graphs unless it is told not to.
 torch._dynamo.config.allow_rnn = True
+packed.enable()
 
 #: Options of torch.compile(..., options={...}), with their defaults.
 DEFAULTS: dict[str, Any] = {
@@ -47,6 +48,7 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
     cache.enable()
     sharing.enable()
     recurrent.rewrite(gm)
+    packed.rewrite(gm)
 
     def compiler(kind):
         def compile_(graph, inputs):

@@ -39,18 +39,25 @@ def sizes_of(x, weights_iter, projection):
 @torch.library.custom_op("tenon::recurrent", mutates_args=())
 def recurrent(x: Tensor, weights_layer: Tensor, weights_iter: Tensor,
               bias: Optional[Tensor], state: Tensor, cell: Optional[Tensor],
-              projection: Optional[Tensor],
-              kind: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+              projection: Optional[Tensor], kind: str,
+              lengths: Optional[Tensor]
+              ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """One layer: h of all steps, the last h, the last cell state (empty but for
     LSTM) and the workspace of the gradient. This is the slow way, for what
-    Tenon does not take: step by step."""
+    Tenon does not take: step by step. With lengths (s32) only the first steps
+    of each entry of the batch count, and h is 0 at others."""
     results, states, cells, saved = [], [], [], []
+    counts = None
+    if lengths is not None:
+        counts = torch.arange(len(x)).unsqueeze(1) < lengths
+        x = torch.where(counts.unsqueeze(2), x, 0)
     for d in range(weights_iter.shape[1]):
         results_d, h, c, saved_d = _direction(
             x.flip(0) if d else x, weights_layer[0, d],
             weights_iter[0, d], None if bias is None else bias[0, d],
             state[0, d], None if cell is None else cell[0, d],
-            None if projection is None else projection[0, d], kind)
+            None if projection is None else projection[0, d], kind,
+            counts if counts is None or not d else counts.flip(0))
         results.append(results_d.flip(0) if d else results_d)
         saved.append(saved_d.flip(0) if d else saved_d)
         states.append(h)
@@ -60,13 +67,16 @@ def recurrent(x: Tensor, weights_layer: Tensor, weights_iter: Tensor,
             torch.stack(saved).unsqueeze(0))
 
 
-def _direction(x, weights_layer, weights_iter, bias, h, c, projection, kind):
-    """One direction, from the first step of x to the last."""
+def _direction(x, weights_layer, weights_iter, bias, h, c, projection, kind,
+               counts):
+    """One direction, from the first step of x to the last. counts: which entries
+    of the batch have each step, if not all do."""
     w, u = (t.flatten(1) for t in (weights_layer, weights_iter))
     gates = _GATES[kind]
     rows = None if bias is None else bias.flatten()
     results, saved = [], []
-    for step in x:
+    for t, step in enumerate(x):
+        before = h, c
         inner, outer = step @ w, h @ u
         units = inner.shape[1] // gates
         if kind == "gru":
@@ -95,6 +105,11 @@ def _direction(x, weights_layer, weights_iter, bias, h, c, projection, kind):
                 slope = 1 - h * h if tanh else (h > 0).to(h.dtype)
                 saved.append(torch.cat([slope, h], 1))
         results.append(h)
+        if counts is not None:
+            has = counts[t].unsqueeze(1)
+            results[-1] = torch.where(has, h, 0)
+            h = torch.where(has, h, before[0])
+            c = c if c is None else torch.where(has, c, before[1])
     width = (SAVED[kind] * u.shape[1] // gates) + h.shape[1]
     if not results:
         empty = x.new_empty(0, h.shape[0], h.shape[1])
@@ -103,7 +118,8 @@ def _direction(x, weights_layer, weights_iter, bias, h, c, projection, kind):
 
 
 @recurrent.register_fake
-def _(x, weights_layer, weights_iter, bias, state, cell, projection, kind):
+def _(x, weights_layer, weights_iter, bias, state, cell, projection, kind,
+      lengths):
     steps, batch, directions, units, channels = sizes_of(
         x, weights_iter, projection)
     y = x.new_empty(steps, batch, directions * channels)
@@ -119,7 +135,7 @@ def recurrent_backward(
         workspace: Tensor, x: Tensor, weights_layer: Tensor,
         weights_iter: Tensor, bias: Optional[Tensor], state: Tensor,
         cell: Optional[Tensor], projection: Optional[Tensor],
-        kind: str) -> list[Tensor]:
+        kind: str, lengths: Optional[Tensor]) -> list[Tensor]:
     """Gradients of x, both weights and the state, and then of those of bias,
     cell and projection that there are. The slow way."""
     tensors = [x, weights_layer, weights_iter, bias, state, cell, projection]
@@ -127,7 +143,8 @@ def recurrent_backward(
 
     def forward(*given):
         full = dict(zip(order, given))
-        y, h, c, _ = recurrent._init_fn(*(full.get(i) for i in range(7)), kind)
+        y, h, c, _ = recurrent._init_fn(*(full.get(i) for i in range(7)), kind,
+                                        lengths)
         return (y, h) if grad_cell is None else (y, h, c)
 
     _, pull = torch.func.vjp(forward, *(tensors[i] for i in order))
@@ -137,30 +154,32 @@ def recurrent_backward(
 
 @recurrent_backward.register_fake
 def _(grad, grad_state, grad_cell, workspace, x, weights_layer, weights_iter,
-      bias, state, cell, projection, kind):
+      bias, state, cell, projection, kind, lengths):
     return [t.new_empty(t.shape) for t in
             (x, weights_layer, weights_iter, state, bias, cell, projection)
             if t is not None]
 
 
 def _setup(ctx, inputs, output):
-    *tensors, ctx.kind = inputs
-    ctx.save_for_backward(output[3], *tensors)
+    *tensors, ctx.kind, lengths = inputs
+    ctx.save_for_backward(output[3], lengths, *tensors)
     ctx.mark_non_differentiable(output[3])
 
 
 def _backward(ctx, grad, grad_state, grad_cell, _):
-    workspace, *tensors = ctx.saved_tensors
+    workspace, lengths, *tensors = ctx.saved_tensors
     found = iter(recurrent_backward(
         grad, grad_state, grad_cell if ctx.kind == "lstm" else None, workspace,
-        *tensors, ctx.kind))
+        *tensors, ctx.kind, lengths))
     x, weights_layer, weights_iter, state = (next(found) for _ in range(4))
     bias, cell, projection = (
         None if tensors[i] is None else next(found) for i in (3, 5, 6))
-    return x, weights_layer, weights_iter, bias, state, cell, projection, None
+    return (x, weights_layer, weights_iter, bias, state, cell, projection, None,
+            None)
 
 
 recurrent.register_autograd(_backward, setup_context=_setup)
+OPERATOR = torch.ops.tenon.recurrent.default
 
 
 # -- the rewrite -------------------------------------------------------------
@@ -179,7 +198,8 @@ def rewrite(gm: fx.GraphModule) -> None:
                 values[0].dim() != 3 or not _typed(node.target, values):
             continue
         with gm.graph.inserting_before(node):
-            results = _Layers(gm.graph, node).build()
+            results = Layers(_writer(gm.graph, node), _CALLS[node.target],
+                             *node.args).build()
         for user in list(node.users):
             user.replace_all_uses_with(results[user.args[1]])
             gm.graph.erase_node(user)
@@ -188,10 +208,22 @@ def rewrite(gm: fx.GraphModule) -> None:
         gm.recompile()
 
 
+def _writer(graph, node):
+    """Adds calls that belong to the module of the node."""
+    stack = node.meta.get("nn_module_stack")
+
+    def call(function, *args, **kwargs):
+        made = graph.call_function(function, args, kwargs)
+        made.meta["nn_module_stack"] = stack
+        return made
+
+    return call
+
+
 def _typed(function, values):
     """Whether the types of results are known: autocast leaves the states of
     torch.gru as they are."""
-    return function is not torch.gru or \
+    return _CALLS[function] != "gru" or \
         not torch.is_autocast_enabled("cpu") or \
         all(v is not None and v.dtype == torch.float32 for v in values)
 
@@ -202,28 +234,26 @@ def _example(value):
     return value.meta.get("example_value", value.meta.get("val"))
 
 
-class _Layers:
-    """Writes the layers of one call."""
+class Layers:
+    """Writes the layers of one call of torch.lstm and its like, with its
+    arguments; `call` gets a function of PyTorch and what it is called with.
+    lengths: how many steps of each entry of the batch count, if not all do."""
 
-    def __init__(self, graph: fx.Graph, node: fx.Node):
-        self.graph = graph
-        self.kind = _CALLS[node.target]
-        self.stack = node.meta.get("nn_module_stack")  # whose it is
-        (self.x, states, self.weights, self.has_biases, self.layers,
-         self.dropout, self.training, bidirectional,
-         self.batch_first) = node.args
-        self.state, self.cell = states if self.kind == "lstm" else (states, None)
+    def __init__(self, call, kind, x, states, weights, has_biases, layers,
+                 dropout, training, bidirectional, batch_first, lengths=None):
+        self.call = call
+        self.kind = kind
+        self.x, self.weights = x, weights
+        self.has_biases, self.layers = has_biases, layers
+        self.dropout, self.training = dropout, training
+        self.batch_first, self.lengths = batch_first, lengths
+        self.state, self.cell = states if kind == "lstm" else (states, None)
         self.directions = 2 if bidirectional else 1
-        self.each = len(self.weights) // (self.layers * self.directions)
-        self.projects = self.each == 3 + 2 * self.has_biases
+        self.each = len(weights) // (layers * self.directions)
+        self.projects = self.each == 3 + 2 * has_biases
         self.dtype = None
-        if self.kind != "gru" and torch.is_autocast_enabled("cpu"):
+        if kind != "gru" and torch.is_autocast_enabled("cpu"):
             self.dtype = torch.get_autocast_dtype("cpu")
-
-    def call(self, function, *args, **kwargs):
-        made = self.graph.call_function(function, args, kwargs)
-        made.meta["nn_module_stack"] = self.stack
-        return made
 
     def narrow(self, value):
         return value if self.dtype is None else self.call(
@@ -238,9 +268,8 @@ class _Layers:
         for layer in range(self.layers):
             if layer and self.dropout and self.training:
                 y = self.call(torch.nn.functional.dropout, y, self.dropout, True)
-            made = self.call(
-                torch.ops.tenon.recurrent.default, y, *self.parameters(layer),
-                self.kind)
+            made = self.call(OPERATOR, y, *self.parameters(layer), self.kind,
+                             self.lengths)
             y = self.call(operator.getitem, made, 0)
             states.append(self.call(operator.getitem, made, 1))
             cells.append(self.call(operator.getitem, made, 2))

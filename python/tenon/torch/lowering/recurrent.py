@@ -23,7 +23,7 @@ def attributes(weights, kind):
 
 @lowers(torch.ops.tenon.recurrent.default)
 def recurrent(b, x, weights_layer, weights_iter, bias, state, cell, projection,
-              kind):
+              kind, lengths):
     check_floats(x, weights_layer)
     operation, found = attributes(weights_iter, kind)
     inputs = [x, weights_layer, weights_iter, bias, state]
@@ -31,6 +31,7 @@ def recurrent(b, x, weights_layer, weights_iter, bias, state, cell, projection,
     if kind == "lstm":
         inputs += [cell, None, projection]
         dtypes.append(x.dtype)
+    inputs.append(lengths)
     if 3 in b.wanted:
         dtypes.append(_WIDE)
     made = b.ops(operation, *inputs, dtypes=dtypes, **found)
@@ -42,7 +43,7 @@ def recurrent(b, x, weights_layer, weights_iter, bias, state, cell, projection,
 @lowers(torch.ops.tenon.recurrent_backward.default)
 def recurrent_backward(b, grad, grad_state, grad_cell, workspace, x,
                        weights_layer, weights_iter, bias, state, cell,
-                       projection, kind):
+                       projection, kind, lengths):
     check_floats(grad, x)
     operation, found = attributes(weights_iter, kind)
 
@@ -51,11 +52,11 @@ def recurrent_backward(b, grad, grad_state, grad_cell, workspace, x,
 
     inputs = [x, weights_layer, weights_iter, workspace, wide(grad), state]
     if kind == "lstm":
-        inputs += [cell, None, projection, None, wide(grad_state),
+        inputs += [cell, None, projection, lengths, wide(grad_state),
                    wide(grad_cell)]
         dtypes = [_WIDE] * 6 + ([] if projection is None else [None, _WIDE])
     else:
-        inputs += [None, wide(grad_state)]
+        inputs += [lengths, wide(grad_state)]
         dtypes = [_WIDE] * 5
     made = b.ops(operation + "Backward", *inputs, dtypes=dtypes, **found)
     x_, layer, iter_, rows, state_ = made[:5]
