@@ -153,7 +153,13 @@ private:
     if (!artefact)
       return nullptr;
     auto code = loadCode(std::move(*artefact));
-    return code ? *code : nullptr;
+    if (!code)
+      return nullptr;
+    // Whoever bounds the folder sees what is used.
+    std::error_code ignored;
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now(), ignored);
+    return *code;
   }
 
   void insert(const std::string &key, const CodePtr &code) {

@@ -25,7 +25,8 @@ TENON_API int64_t tenon_get_compiled_cache_capacity(void);
  * A folder, which may be shared by processes, for compiled partitions; NULL or
  * empty: none, the default.  A file that cannot be used (another version, a
  * damaged one) is replaced.  Code is loaded from it: only a folder that you
- * trust.  It grows without bound; files may be deleted.  Errors: CannotWrite.
+ * trust.  It grows without bound; files may be deleted, and the time of the
+ * last change is that of the last use.  Errors: CannotWrite.
  */
 TENON_API tenon_status tenon_set_compiled_cache_folder(const char *folder);
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code that is kept for the next process."""
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
+
+from tenon.torch import cache
 
 PROGRAM = """
 import sys
@@ -39,6 +43,25 @@ class CacheTest(unittest.TestCase):
                 with open(os.path.join(folder, name), "r+b") as file:
                     file.truncate(100)
             self.assertEqual(run(folder)[2], first[2])
+
+    def test_the_folder_is_bounded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, name) for name in
+                     ("a.tenon", "b.tenon", "c.tenon", "notes.txt")]
+            for age, file in zip((3, 1, 2, 9), files):
+                file.write_bytes(bytes(1000))
+                os.utime(file, (1e9 - age, 1e9 - age))
+            cache.prune(pathlib.Path(folder), 2500)
+            self.assertEqual([f.exists() for f in files],
+                             [False, True, True, True])
+            with mock.patch.dict(os.environ, TENON_CACHE_BYTES="1500"):
+                run(folder)  # what it compiles itself stays
+            self.assertEqual([f.exists() for f in files],
+                             [False, True, False, True])
+            (made,) = set(pathlib.Path(folder).glob("*.tenon")) - {*files}
+            os.utime(made, (1, 1))
+            run(folder)
+            self.assertGreater(made.stat().st_mtime, 1e9)  # used just now
 
     def test_it_can_be_switched_off(self):
         self.assertEqual(run("")[:2], (1, 0))
