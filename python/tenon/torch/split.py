@@ -43,6 +43,8 @@ SILENT = {"with_effects", "aten._assert_scalar.default",
           "aten.empty_permuted.default", "aten.new_empty.default",
           "aten.empty_like.default", "aten.new_empty_strided.default",
           "aten.empty_strided.default"}
+#: Operators that other processes take part in: PyTorch's.
+COLLECTIVE = {"_c10d_functional", "_dtensor"}
 #: What writes to an input of the graph: done by PyTorch, at the end.
 MUTATIONS = {aten.copy_.default}
 
@@ -65,6 +67,10 @@ def brings_a_size(node: fx.Node) -> bool:
         elif isinstance(value, torch.Tensor):
             seen |= symbols_of([value], strides=False)
     return not told <= seen
+
+
+def is_collective(node: fx.Node) -> bool:
+    return getattr(node.target, "namespace", None) in COLLECTIVE
 
 
 class Lowering:
@@ -176,7 +182,7 @@ def _try_all(graph, sizes, refused):
         if node.op != "call_function":
             continue
         if is_size(node) or node.target in MUTATIONS or \
-                str(node.target) in SILENT:
+                str(node.target) in SILENT or is_collective(node):
             left[node] = ""
             continue
         try:
@@ -197,12 +203,17 @@ def _try_all(graph, sizes, refused):
 
 def levels(graph: fx.Graph, left: Mapping[fx.Node, str]) -> dict[fx.Node, int]:
     """The number of the region of each node that Tenon takes, from 1 on; of the
-    others that of the last one they wait for."""
+    others that of the last one they wait for. Collectives wait for those before
+    them: all processes execute them in the same order, though their graphs may
+    fall into other regions."""
     level: dict[fx.Node, int] = {}
+    collective = 0
     for node in graph.nodes:
         sources = node.all_input_nodes
         if node.op != "call_function" or node in left:
             level[node] = max((level[s] for s in sources), default=0)
+            if is_collective(node):
+                collective = level[node] = max(level[node], collective)
         else:
             level[node] = max(
                 [level[s] if s.op == "call_function" and s not in left
