@@ -144,6 +144,51 @@ class PackageTest(unittest.TestCase):
             tenon.load("/no/such.onnx")
         self.assertEqual(caught.exception.name, "CannotRead")
 
+    def test_loads_models_for_some_sizes(self):
+        path = pathlib.Path(os.environ["TEST_TMPDIR"]) / "dense.json"
+        graph = tenon.Graph()
+        graph.output(graph.ReLU(graph.input("x", ("batch", 3))))
+        path.write_text(graph.to_json())
+        name = tenon.load(path).inputs[0].name
+        model = tenon.load(path, shapes={name: (2, 3)})
+        self.assertEqual(model.outputs[0].shape, (2, 3))
+        y = zeros(6)
+        model(X, out=[y.cast("B").cast("f", (2, 3))])
+        self.assertEqual(list(y), [1, 0, 2, 0, 1, 0])
+        with self.assertRaises(tenon.TenonError) as caught:
+            tenon.load(path, shapes={"y": (2, 3)})
+        self.assertEqual(caught.exception.name, "PortMismatch")
+
+    def test_prepared_calls_see_new_values(self):
+        x, y = array.array("f", X.cast("B").cast("f")), zeros(4)
+        again = dense().compile().prepare(
+            memoryview(x).cast("B").cast("f", (2, 3)),
+            out=[y.cast("B").cast("f", (2, 2))])
+        self.assertEqual(list(y), Y)
+        x[0] = 3
+        again()
+        self.assertEqual(list(y), [13, 18, 3, 0])
+
+    def test_views_name_types_that_memory_has_not(self):
+        graph = tenon.Graph()
+        x = graph.input("x", (2, 3), "bf16")
+        w = graph.constant("w", tenon.View(bytes([0x21, 0xC3, 0x65]), "s4",
+                                           (3, 2)))
+        graph.output(graph.MatMul(graph.TypeCast(x, dtype="f32"),
+                                  graph.Dequantize(w, scales=[1])))
+        bits = array.array("H", [f >> 16 for f in X.cast("B").cast("I")])
+        y = zeros(4)
+        graph.compile()(tenon.View(bits, "bf16", (2, 3)),
+                        out=[y.cast("B").cast("f", (2, 2))])
+        self.assertEqual(list(y), [11, 14, 3, -4])
+        for wrong, name in [((bits, "bf16", (2, 4)), "ShapeMismatch"),
+                            ((bits, "bf17"), "BadDType"),
+                            (([1], "s8"), "BadTensorData"),
+                            ((X.cast("B")[::2], "s8"), "BadTensorData")]:
+            with self.assertRaises(tenon.TenonError) as caught:
+                tenon.View(*wrong)
+            self.assertEqual(caught.exception.name, name)
+
     def test_threads_share_a_model(self):
         model = dense().compile(tenon.Engine(threads=2))
         wrong = []

@@ -28,9 +28,10 @@ from tenon.graph import Edge, Graph
 from tenon.library import version
 from tenon.model import Engine, Model, Port, default_engine, load
 from tenon.reports import Benchmark, Explanation
+from tenon.tensors import View
 
 __all__ = [
     "INCLUDE", "RUNTIME", "Benchmark", "Edge", "Engine", "Explanation", "Graph",
-    "Model", "Port", "TenonError", "default_engine", "load", "version",
+    "Model", "Port", "TenonError", "View", "default_engine", "load", "version",
 ]
 __version__ = version()

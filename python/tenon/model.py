@@ -11,7 +11,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Mapping, NamedTuple,
 from tenon import _abi
 from tenon.aot import export
 from tenon.errors import error
-from tenon.library import Handle, check, lib, python_lib
+from tenon.library import Handle, check, last_error, lib, python_lib
 from tenon.reports import Benchmark, Explanation, bench, report
 from tenon.results import allocate
 from tenon.tensors import LIST_ITEM, Description, describe, fill, reader
@@ -103,6 +103,32 @@ class Model:
         """Executes. Inputs by position or name; returns the result, a tuple if
         there are several. Errors: PortMismatch, BadDType, ShapeMismatch,
         BadStride, BadTensorData."""
+        given, results = self._tensors(args, kwargs, out)
+        self.execute(given + results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def prepare(self, *args: Any, out: Sequence[Any] | None = None,
+                **kwargs: Any) -> Callable[[], Any]:
+        """A function that executes on these tensors whenever it is called, and
+        returns the results, always the same tensors. Nothing is checked again:
+        their memory has to stay where it is. Errors: those of a call."""
+        given, results = self._tensors(args, kwargs, out)
+        described, keep = self._describe(given + results)
+        execute, call, stream = self._execute, self._call.address, self._stream
+        count = len(described)
+        result = results[0] if len(results) == 1 else tuple(results)
+
+        def run():
+            if execute(call, stream, count, described):
+                raise last_error()
+            return result
+
+        run.keep = self, given, keep
+        run()
+        return run
+
+    def _tensors(self, args, kwargs, out):
+        """Lists of all inputs and of all outputs."""
         given = self._in_order(args, kwargs) if kwargs else list(args)
         if len(given) != len(self.inputs):
             raise error("PortMismatch", f"{len(given)} inputs are given, the "
@@ -112,28 +138,29 @@ class Model:
         if len(results) != len(self.outputs):
             raise error("PortMismatch", f"{len(results)} outputs are given, the "
                         f"model has {len(self.outputs)}")
-        self.execute(given + results)
-        return results[0] if len(results) == 1 else tuple(results)
+        return given, results
 
     def execute(self, tensors: list, engine: Engine | None = None) -> None:
         """Executes on a list of all inputs and then all outputs: the fast way.
         Outputs are written. With `engine` its threads execute. Errors: those of
         a call."""
-        described = self._array()
-        kinds = set(map(type, tensors))
-        read = reader(kinds.pop()) if len(kinds) == 1 else None
-        if read is None:
-            keep = fill(described, tensors)
-        else:
-            keep = None
-            check(self._read(LIST_ITEM, read, id(tensors), len(tensors),
-                             described))
+        described, keep = self._describe(tensors)
         stream = engine._stream.address if engine else self._stream
         status = self._execute(self._call.address, stream, len(tensors),
                                described)
         del keep
         if status:
             check(status)
+
+    def _describe(self, tensors):
+        """As the library takes them, and what has to be kept for that."""
+        described = self._array()
+        kinds = set(map(type, tensors))
+        read = reader(kinds.pop()) if len(kinds) == 1 else None
+        if read is None:
+            return described, fill(described, tensors)
+        check(self._read(LIST_ITEM, read, id(tensors), len(tensors), described))
+        return described, tensors
 
     def shapes(self, *args: Any) -> list[tuple[int, ...]]:
         """Sizes of the results for these inputs. Errors: ShapeMismatch."""
@@ -249,13 +276,21 @@ class Code:
     def of_partition(cls, engine: Engine, partition: Handle,
                      name_of: Callable[[int], str],
                      order: Mapping[int, int] = {},
-                     strides: Mapping[int, Sequence[int]] = {}) -> "Code":
+                     strides: Mapping[int, Sequence[int]] = {},
+                     shapes: Mapping[str, Sequence[int]] = {}) -> "Code":
         """Compiles; places of inputs and outputs, and `strides` of outputs, by
-        id."""
+        id, `shapes` of inputs by name."""
         inputs, outputs = (
             _ports(query, partition, order)
             for query in (lib.tenon_partition_get_inputs,
                           lib.tenon_partition_get_outputs))
+        names = [name_of(logical.id) for logical in inputs]
+        _refuse_unknown(shapes, names)
+        for i, name in enumerate(names):
+            if name in shapes:
+                inputs[i] = logical_tensor(
+                    inputs[i].id, DTYPE_NAMES[inputs[i].dtype], shapes[name],
+                    property=inputs[i].property)
         for logical in outputs:
             if logical.id in strides:
                 logical.layout = _abi.TENON_LAYOUT_STRIDED
@@ -326,22 +361,26 @@ def compile_graph(graph: "Graph", engine: Engine | None = None) -> Code:
 
 
 def load(path: str | os.PathLike, engine: Engine | None = None, *,
-         weights: str | os.PathLike | None = None) -> Model:
+         weights: str | os.PathLike | None = None,
+         shapes: Mapping[str, Sequence[int]] = {}) -> Model:
     """A model from a file: one of ONNX (.onnx) or a graph (.json), which is
     compiled, or one that was exported (.so, .a, .o), with its file of `weights`
     if it has one. The file stays mapped while the model exists. Code of an
-    exported file is executed: only one that you trust. Errors: those of reading
-    and of compiling."""
+    exported file is executed: only one that you trust. `shapes` of inputs by
+    name: what is compiled serves these only. Errors: PortMismatch, those of
+    reading and of compiling."""
     engine = engine or default_engine()
     file = os.fsencode(os.fspath(path))
     if file.endswith((b".so", b".a", b".o")):
+        if shapes:
+            raise error("BadOption", "exported code has its shapes")
         apart = weights and os.fsencode(os.fspath(weights))
         return Code.of_file(engine, file, apart).bind({})
     graph = Handle.make("graph", "tenon_graph_from_file", file)
     return Code.of_partition(
         engine, only_partition(graph),
         lambda number: _name(lib.tenon_graph_get_tensor_name(graph, number),
-                             number)).bind({})
+                             number), shapes=shapes).bind({})
 
 
 def _name(given: bytes | None, number: int) -> str:

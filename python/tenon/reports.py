@@ -113,26 +113,24 @@ class Benchmark:
 def bench(model: "Model", args: Sequence[Any], out: Sequence[Any] | None,
           seconds: float) -> Benchmark:
     """Executes for so long, and a tenth of it more with times of groups."""
-    result = model(*args, out=out)  # packs constants, and checks
-    outputs = list(result) if len(model.outputs) > 1 else [result]
-    tensors = [*args, *outputs]
+    run = model.prepare(*args, out=out)
     times, end = [], time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
         begin = time.perf_counter()
-        model.execute(tensors)
+        run()
         times.append(time.perf_counter() - begin)
-    groups = _times_of_groups(model, tensors, max(1, len(times) // 10))
+    groups = _times_of_groups(model, run, max(1, len(times) // 10))
     flops = model.explain().flops if model.code.static else 0.0
     return Benchmark(times, flops, groups)
 
 
-def _times_of_groups(model, tensors, count):
+def _times_of_groups(model, run, count):
     executor = lib.tenon_stream_get_exec(model.code.engine._stream)
     lib.tenon_exec_profile_reset(executor)
     lib.tenon_exec_profile_enable(executor, 1)
     try:
         for _ in range(count):
-            model.execute(tensors)
+            run()
     finally:
         lib.tenon_exec_profile_enable(executor, 0)
     number = lib.tenon_exec_profile_read(executor, None, 0)

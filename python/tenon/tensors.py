@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes as c
+import math
 from typing import Any, NamedTuple, Sequence
 
 from tenon import _abi
 from tenon.errors import error
 from tenon.library import lib, python_lib
-from tenon.types import DTYPE_NAMES
+from tenon.results import ML_DTYPES
+from tenon.types import DTYPE_NAMES, dtype_number
 
 _CPU = 1
 
@@ -29,6 +31,40 @@ class Description(NamedTuple):
     strides: tuple[int, ...] | None
     address: int
     keep: Any
+
+
+class View:
+    """The memory of an object as a dense tensor of another element type, for
+    types that the object has no name for:
+
+        tenon.View(bits, "bf16")             # an array of 16-bit integers
+        tenon.View(pairs, "s4", (64, 32))    # bytes, two elements in each, the
+                                             # first in the low half
+
+    Without a shape it has that of the object.
+    Errors: BadDType, BadTensorData, ShapeMismatch.
+    """
+
+    __slots__ = ("memory", "dtype", "shape", "_code", "_bits", "_address")
+
+    def __init__(self, memory: Any, dtype: str,
+                 shape: Sequence[int] | None = None):
+        buffer = _buffer_of(memory)
+        if not buffer.c_contiguous:
+            raise error("BadTensorData", "the memory is not dense")
+        self.memory = memory
+        self.dtype = dtype
+        self.shape = tuple(buffer.shape if shape is None else shape)
+        self._code, self._bits = _code_of(dtype)
+        self._address = _address_of(buffer)
+        if (math.prod(self.shape) * self._bits + 7) // 8 != buffer.nbytes:
+            raise error("ShapeMismatch", f"{buffer.nbytes} bytes are not "
+                        f"{self.shape} elements of {dtype}")
+
+    def fill(self, tensor):
+        """Describes it; what is returned must live as long as `tensor`."""
+        return _set(tensor, self._address, self._code, self._bits, self.shape,
+                    None, self)
 
 
 class _ExchangeApi(c.Structure):
@@ -110,6 +146,8 @@ def _fill(tensor, value):
             raise error("BadTensorData",
                         f"{type(value).__name__} cannot be read by DLPack")
         return value
+    if isinstance(value, View):
+        return value.fill(tensor)
     if hasattr(value, "__array_interface__"):
         return _fill_from_array(tensor, value)
     if hasattr(value, "__dlpack__"):
@@ -141,22 +179,40 @@ def _fill_from_capsule(tensor, value):
     return capsule, value
 
 
-def _fill_from_buffer(tensor, value):
+def _buffer_of(value):
     try:
-        view = memoryview(value)
+        return memoryview(value)
     except TypeError:
         raise error("BadTensorData", f"{type(value).__name__} has neither DLPack "
                     "nor the buffer protocol") from None
+
+
+def _address_of(view):
+    buffer = _Buffer()
+    c.pythonapi.PyObject_GetBuffer(c.py_object(view), c.byref(buffer), 0x18)
+    address = buffer.buf
+    c.pythonapi.PyBuffer_Release(c.byref(buffer))
+    return address
+
+
+def _code_of(dtype):
+    """Code and bits of DLPack. Errors: BadDType."""
+    dtype_number(dtype)
+    if dtype in ML_DTYPES:
+        return _NAMED[ML_DTYPES[dtype]]
+    if dtype == "boolean":
+        return _CODES["b"], 8
+    return _CODES["i" if dtype[0] == "s" else dtype[0]], int(dtype[1:])
+
+
+def _fill_from_buffer(tensor, value):
+    view = _buffer_of(value)
     kinds = {"f": 2, "d": 2, "e": 2, "?": 6, "b": 0, "i": 0, "l": 0, "q": 0,
              "B": 1}
     if view.format not in kinds:
         raise error("BadDType", f"elements of format {view.format!r} are not "
                     "known")
-    buffer = _Buffer()
-    c.pythonapi.PyObject_GetBuffer(c.py_object(view), c.byref(buffer), 0x18)
-    address = buffer.buf
-    c.pythonapi.PyBuffer_Release(c.byref(buffer))
-    return _set(tensor, address, kinds[view.format], 8 * view.itemsize,
+    return _set(tensor, _address_of(view), kinds[view.format], 8 * view.itemsize,
                 view.shape, _elements(view.strides, view.itemsize), view)
 
 
