@@ -144,26 +144,28 @@ class PackageTest(unittest.TestCase):
             tenon.load("/no/such.onnx")
         self.assertEqual(caught.exception.name, "CannotRead")
 
-    def test_loads_models_for_some_sizes(self):
+    def test_loads_graphs_with_shapes_and_constants(self):
         path = pathlib.Path(os.environ["TEST_TMPDIR"]) / "dense.json"
-        graph = tenon.Graph()
-        graph.output(graph.ReLU(graph.input("x", ("batch", 3))))
+        graph = dense("batch")
         path.write_text(graph.to_json())
-        name = tenon.load(path).inputs[0].name
-        model = tenon.load(path, shapes={name: (2, 3)})
-        self.assertEqual(model.outputs[0].shape, (2, 3))
-        y = zeros(6)
-        model(X, out=[y.cast("B").cast("f", (2, 3))])
-        self.assertEqual(list(y), [1, 0, 2, 0, 1, 0])
-        with self.assertRaises(tenon.TenonError) as caught:
-            tenon.load(path, shapes={"y": (2, 3)})
-        self.assertEqual(caught.exception.name, "PortMismatch")
+        constants = {"w": next(iter(graph.values.values()))}
+        model = tenon.load(path, constants=constants)
+        self.assertEqual(model.outputs[0].shape, (None, 2))
+        self.assertEqual(run(model), Y)
+        model = tenon.load(path, shapes={"x": (2, 3)}, constants=constants)
+        self.assertEqual(model.outputs[0].shape, (2, 2))
+        self.assertEqual(run(model), Y)
+        for wrong in ({"shapes": {"y": (2, 3)}}, {"constants": {"y": X}}):
+            with self.assertRaises(tenon.TenonError) as caught:
+                tenon.load(path, **wrong)
+            self.assertEqual(caught.exception.name, "PortMismatch")
 
     def test_prepared_calls_see_new_values(self):
         x, y = array.array("f", X.cast("B").cast("f")), zeros(4)
         again = dense().compile().prepare(
             memoryview(x).cast("B").cast("f", (2, 3)),
             out=[y.cast("B").cast("f", (2, 2))])
+        again()
         self.assertEqual(list(y), Y)
         x[0] = 3
         again()

@@ -9,6 +9,28 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import tenon
+
+# Types of arrays by that of their elements.
+STORED = {"bf16": np.uint16, "f32": np.float32, "s32": np.int32,
+          "s64": np.int64, "s8": np.int8, "u8": np.uint8, "boolean": np.bool_}
+
+
+def aligned(shape, dtype):
+    """An array that starts at a cache line, as every peer's own do; NumPy's
+    start 16 bytes behind one, and then each wide vector crosses two lines."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start:start + size].view(dtype).reshape(shape)
+
+
+def aligned_copy(array):
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
 
 def to_bf16(v):
     """The upper halves of f32, rounded to nearest even."""
@@ -86,6 +108,9 @@ class Case:
             return from_bf16(to_bf16(v)) if dtype == "bf16" else v
         return {name: value(name) for name in self.inputs()}
 
+    def aligned_values(self):
+        return {n: aligned_copy(v) for n, v in self.values().items()}
+
     def stored(self, name, value):
         """A value as Tenon reads it."""
         if self.dtype(name) in ("u4", "s4"):  # the first in the low half
@@ -93,47 +118,46 @@ class Case:
             return pairs[:, 0] | pairs[:, 1] << 4
         return to_bf16(value) if self.dtype(name) == "bf16" else value
 
-    def graph(self):
-        """The JSON form."""
-        ids = {name: i for i, name in enumerate(self.shapes)}
+    def graph(self, values=None):
+        """Tenon's; with values those of constants are in it."""
+        graph, edges = tenon.Graph(), {None: None}  # None: left out
+        for name in self.inputs():
+            if values and name in self.constants:
+                edges[name] = graph.constant(name, self.tensor(
+                    name, self.stored(name, values[name])))
+            else:
+                edges[name] = graph.input(name, self.shapes[name],
+                                          self.dtype(name),
+                                          constant=name in self.constants)
+        for i, op in enumerate(self.ops):
+            results = graph.add(
+                op.kind, [edges[n] for n in op.inputs],
+                {k: (attribute_type(v), v) for k, v in op.attrs.items()},
+                [n and (self.dtype(n), self.shapes[n]) for n in op.outputs],
+                name=f"{op.kind.lower()}{i}")
+            edges.update(zip(op.outputs, results))
+        graph.output(*[edges[n] for n in self.outputs()])
+        return graph
 
-        def tensor(name):
-            if name is None:  # an operand or result that is left out
-                return None
-            shape = list(self.shapes[name])
-            stride, step = [], 1
-            for d in reversed(shape):
-                stride.insert(0, step)
-                step *= max(1, d)
-            return {"id": ids[name], "dtype": self.dtype(name), "shape": shape,
-                    "stride": stride, "layout_type": "strided",
-                    "property_type": "constant" if name in self.constants
-                    else "variable"}
+    def tensor(self, name, array):
+        """What is stored in an array, for Tenon."""
+        return tenon.View(array, self.dtype(name), self.shapes[name])
 
-        def attr(value):
-            if isinstance(value, bool):
-                return {"type": "bool", "value": int(value)}
-            if isinstance(value, str):
-                return {"type": "string", "value": value}
-            if isinstance(value, float):
-                return {"type": "f32", "value": value}
-            if isinstance(value, int):
-                return {"type": "s64", "value": value}
-            if isinstance(value[0], float):
-                return {"type": "f32[]", "value": value}
-            return {"type": "s64[]", "value": list(value)}
+    def prepare(self, model, values):
+        """A function that executes once, and the arrays of its results."""
+        results = [aligned(self.shapes[n], STORED[self.dtype(n)])
+                   for n in self.outputs()]
+        return model.prepare(
+            *[self.tensor(p.name, self.stored(p.name, values[p.name]))
+              for p in model.inputs],
+            out=[self.tensor(n, r)
+                 for n, r in zip(self.outputs(), results)]), results
 
-        return {
-            "version": "3.14.0", "engine_kind": "cpu", "fpmath_mode": "strict",
-            "fpmath_mode_apply_to_int": "false",
-            "input_ports": [ids[n] for n in self.inputs()],
-            "output_ports": [ids[n] for n in self.outputs()],
-            "graph": [{"id": i, "name": f"{op.kind.lower()}{i}",
-                       "kind": op.kind,
-                       "attrs": {k: attr(v) for k, v in op.attrs.items()},
-                       "inputs": [tensor(n) for n in op.inputs],
-                       "outputs": [tensor(n) for n in op.outputs]}
-                      for i, op in enumerate(self.ops)]}
+
+def attribute_type(value):
+    one = value[0] if isinstance(value, (list, tuple)) else value
+    kind = {bool: "boolean", str: "string", float: "f32", int: "s64"}[type(one)]
+    return kind if one is value else kind + "s"
 
 
 def matmul(m, k, n, suite="matmul"):

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tenon and its peers on the same work, in turns, in one run.
 
-    bazel build //compiler/api:libtenon.so
-    python3 benchmarks/compare/compare.py [--suite matmul,rows] [--threads 1]
+    bazel run //python:wheel -- dist
+    python3 -m venv env && env/bin/pip install numpy dist/tenon-*.whl
+    env/bin/python benchmarks/compare/compare.py [--suite matmul,rows] [--threads 1]
 
 Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax, and onednn with
-intel-opencl-rt for recurrent layers; those that are absent are named. Each result is compared with Tenon's before anything is
-timed. A figure is the median over rounds of the time of one execution; in each
+intel-opencl-rt for recurrent layers; those that are absent are named. Each result
+is compared with Tenon's before anything is timed. A figure is the median over rounds of the time of one execution; in each
 round every peer runs once for the same time. The ratio is the best peer's time
 by Tenon's: above 1, Tenon is faster. Quantised models are timed beside the same
 in f32 ("tenon f32"), which is no peer. Each number of threads is a process on as
@@ -35,16 +36,11 @@ import models  # noqa: E402
 import onednn_recurrent  # noqa: E402
 import peers  # noqa: E402
 import recurrent  # noqa: E402
-import tenon_api  # noqa: E402
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
+import tenon  # noqa: E402
 
 
 def parse():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--library", default=os.path.join(
-        ROOT, "bazel-bin/compiler/api/libtenon.so"))
     p.add_argument("--suite", help="suites, separated by commas; all if absent")
     p.add_argument("--filter", help="only cases whose name holds this text")
     p.add_argument("--peers", help="names, separated by commas")
@@ -94,30 +90,20 @@ def disagreement(results, expected):
     return worst
 
 
-def compiled(case, library):
-    """Tenon's model, and the values of its inputs."""
-    values = {}
-    for name, value in case.values().items():
-        values[name] = tenon_api.aligned(value.shape, value.dtype)
-        values[name][...] = value
-    ids = {name: i for i, name in enumerate(case.shapes)}
-    return tenon_api.Model(library, case.graph(),
-                           {ids[n]: case.stored(n, v)
-                            for n, v in values.items()}), values
-
-
-def prepare(case, library, started, threads):
+def prepare(case, engine, started, threads):
     """Runners by name; those whose results differ are told and left out."""
-    model, values = compiled(case, library)
+    values = case.aligned_values()
+    run, results = case.prepare(case.graph(values).compile(engine), values)
+    run()
     expected = [cases.from_bf16(r) if case.dtype(n) == "bf16"
                 else r.astype(np.float32)
-                for n, r in zip(case.outputs(), model.run())]
+                for n, r in zip(case.outputs(), results)]
     # One step of a quantised result, a few of bf16's roundings, which add up
     # from product to product.
     products = sum(op.kind in ("MatMul", "Convolution") for op in case.ops)
     exact = case.suite == "weights" or not case.narrow()
     allowed = 1e-3 if exact else 2e-2 * max(1, products / 8) ** 0.5
-    runners = {"tenon": model.run}
+    runners = {"tenon": run}
     for peer in started:
         try:
             run = peer.prepare(case, values, threads)
@@ -135,7 +121,9 @@ def prepare(case, library, started, threads):
             continue
         runners[peer.name] = run
     if case.wide:
-        runners[WIDE] = compiled(case.wide, library)[0].run
+        values = case.wide.aligned_values()
+        runners[WIDE] = case.wide.prepare(
+            case.wide.graph(values).compile(engine), values)[0]
     return runners
 
 
@@ -214,9 +202,9 @@ def plot(path, rows):
 def run_suites(args, threads):
     """The rows of one number of threads."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    library = tenon_api.Library(args.library, threads)
+    engine = tenon.Engine(threads)
     started = start_peers(args.peers and args.peers.split(","), threads)
-    print(f"tenon {library.version()}, "
+    print(f"tenon {tenon.version()}, "
           + ", ".join(f"{p.name} {p.version}" for p in started)
           + f"; {platform.machine()}, {threads} threads")
     rows = []
@@ -228,8 +216,8 @@ def run_suites(args, threads):
         if args.filter and args.filter not in case.name:
             continue
         try:
-            runners = prepare(case, library, started, threads)
-        except tenon_api.TenonError as error:
+            runners = prepare(case, engine, started, threads)
+        except tenon.TenonError as error:
             print(f"{case.suite:12} {case.name:34} tenon fails: {error}")
             continue
         times = measure(runners, args.rounds, args.slice)

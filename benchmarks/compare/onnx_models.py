@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tenon, ONNX Runtime and OpenVINO on the same files of ONNX, in turns.
 
-    bazel build //compiler/api:libtenon.so
-    python3 benchmarks/compare/onnx_models.py --threads 1,2 \\
+    bazel run //python:wheel -- dist
+    python3 -m venv env
+    env/bin/pip install onnx onnxruntime openvino dist/tenon-*.whl
+    env/bin/python benchmarks/compare/onnx_models.py --threads 1,2 \\
         model.onnx@image=1x3x224x224 other.onnx@ids=1x16,mask=1x16
 
 Behind "@" stand the sizes of inputs whose dims the file does not give; every other
@@ -29,8 +31,10 @@ import time
 
 import numpy as np
 
+import tenon
+
 import compare
-import tenon_api
+from cases import STORED, aligned, aligned_copy
 
 
 def random_input(rng, shape, kind):
@@ -65,27 +69,30 @@ class Given:
                 d.dim_value or 1 for d in kind.shape.dim]
             array = random_input(rng, shape, onnx.helper.tensor_dtype_to_np_dtype(
                 kind.elem_type))
-            values[port.name] = tenon_api.aligned(array.shape, array.dtype)
-            values[port.name][...] = array
+            values[port.name] = aligned_copy(array)
         return values
 
 
 class Tenon:
     name = "tenon"
 
-    def __init__(self, given, values, threads, static, library):
-        self.library = tenon_api.Library(library, threads)
-        self.model = tenon_api.FileModel(self.library, given.path, values,
-                                         static)
+    def __init__(self, given, values, threads, static):
+        shapes = {name: value.shape for name, value in values.items()}
+        model = tenon.load(given.path, tenon.Engine(threads),
+                           shapes=shapes if static else {})
+        inputs = [values[p.name] for p in model.inputs]
+        self.arrays = [aligned(shape, STORED[p.dtype]) for p, shape in
+                       zip(model.outputs, model.shapes(*inputs))]
+        self.run = model.prepare(*inputs, out=self.arrays)
 
-    def run(self):
-        return self.model.run()
+    def results(self):
+        return self.arrays
 
 
 class OnnxRuntime:
     name = "onnxruntime"
 
-    def __init__(self, given, values, threads, static, _):
+    def __init__(self, given, values, threads, static):
         ort = importlib.import_module("onnxruntime")
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
@@ -111,7 +118,7 @@ class OnnxRuntime:
 class OpenVino:
     name = "openvino"
 
-    def __init__(self, given, values, threads, static, _):
+    def __init__(self, given, values, threads, static):
         ov = importlib.import_module("openvino")
         core = ov.Core()
         model = core.read_model(given.path)
@@ -138,7 +145,7 @@ class OpenVino:
 ENGINES = [Tenon, OnnxRuntime, OpenVino]
 
 
-def load_cost(engine, given, threads, static, library):
+def load_cost(engine, given, threads, static):
     """Seconds until the first result is there, and bytes that took at the peak.
     In a process of its own."""
     importlib.import_module("onnx")
@@ -148,7 +155,7 @@ def load_cost(engine, given, threads, static, library):
     values = given.values()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    engine(given, values, threads, static, library).run()
+    engine(given, values, threads, static).run()
     return (time.perf_counter() - start,
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
@@ -167,7 +174,7 @@ def time_model(given, threads, static, args):
         if args.peers and engine.name not in args.peers.split(",") + ["tenon"]:
             continue
         try:
-            made = engine(given, values, threads, static, args.library)
+            made = engine(given, values, threads, static)
             result = made.run()
             if hasattr(made, "results"):
                 result = made.results()
@@ -202,8 +209,6 @@ def time_model(given, threads, static, args):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("models", nargs="+")
-    p.add_argument("--library", default=os.path.join(
-        compare.ROOT, "bazel-bin/compiler/api/libtenon.so"))
     p.add_argument("--peers", help="names, separated by commas")
     p.add_argument("--threads", default="1", help="such as 1,2")
     p.add_argument("--forms", default="static,symbolic")
@@ -235,7 +240,7 @@ def main():
                 for engine in ENGINES:
                     try:
                         seconds, kib = in_process(load_cost, engine, given, 1,
-                                                  static, args.library)
+                                                  static)
                     except Exception as error:
                         print(f"  {engine.name} fails: {error}")
                         continue

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time and compile time against batch, sequence, layers and operations.
 
-    bazel build //compiler/api:libtenon.so
-    python3 benchmarks/scaling/scaling.py [--sweep layers] [--plot scaling.svg]
-    python3 benchmarks/scaling/scaling.py --sweep gru --write DIR
+    bazel run //python:wheel -- dist
+    python3 -m venv env && env/bin/pip install numpy dist/tenon-*.whl
+    env/bin/python benchmarks/scaling/scaling.py [--sweep layers] [--plot layers.svg]
+    env/bin/python benchmarks/scaling/scaling.py --sweep gru --write DIR
 
 Each point is a graph of its own, compiled once (a second time it would come
 from the cache) and executed for a slice of time, median over rounds.
@@ -16,7 +17,6 @@ With --write the graphs become files for `tenon` instead.
 
 import argparse
 import csv
-import json
 import math
 import os
 import statistics
@@ -27,9 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "compare"))
 import cases  # noqa: E402
 import models  # noqa: E402
-import tenon_api  # noqa: E402
-
-ROOT = os.path.dirname(os.path.dirname(HERE))
+import tenon  # noqa: E402
 
 
 def layers(count):
@@ -117,26 +115,23 @@ def write(folder, sweep, points):
     for n in points:
         path = os.path.join(folder, f"{sweep.replace(' ', '_')}_{n}.json")
         with open(path, "w") as file:
-            json.dump(SWEEPS[sweep][0](n).graph(), file)
+            file.write(SWEEPS[sweep][0](n).graph().to_json())
 
 
-def measure(library, case, rounds, seconds):
+def measure(engine, case, rounds, seconds):
     """Seconds of one compilation and of one execution."""
-    ids = {name: i for i, name in enumerate(case.shapes)}
-    arrays = {}
-    for name, value in case.values().items():
-        arrays[ids[name]] = tenon_api.aligned(value.shape, value.dtype)
-        arrays[ids[name]][...] = value
-    graph = case.graph()
+    values = case.aligned_values()
+    graph = case.graph(values)
     begin = time.perf_counter()
-    model = tenon_api.Model(library, graph, arrays)
+    model = graph.compile(engine)
     compiled = time.perf_counter() - begin
-    model.run()
+    run, _ = case.prepare(model, values)
+    run()
     times = []
     for _ in range(rounds):
         count, begin = 0, time.perf_counter()
         while time.perf_counter() - begin < seconds:
-            model.run()
+            run()
             count += 1
         times.append((time.perf_counter() - begin) / count)
     return compiled, statistics.median(times)
@@ -167,8 +162,6 @@ def plot(path, table):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--library", default=os.path.join(
-        ROOT, "bazel-bin/compiler/api/libtenon.so"))
     p.add_argument("--sweep", help="names, separated by commas: "
                    + ", ".join(SWEEPS))
     p.add_argument("--threads", type=int, default=1)
@@ -186,8 +179,7 @@ def main():
     if unknown := [name for name in names if name not in SWEEPS]:
         p.error(f"no such sweep: {', '.join(unknown)}; there are "
                 + ", ".join(SWEEPS))
-    library = None if args.write else tenon_api.Library(args.library,
-                                                        args.threads)
+    engine = tenon.Engine(args.threads)
     table = {}
     for name in names:
         make, points = SWEEPS[name]
@@ -198,7 +190,7 @@ def main():
             continue
         rows = table[name] = []
         for n in points:
-            compiled, executed = measure(library, make(n), args.rounds,
+            compiled, executed = measure(engine, make(n), args.rounds,
                                          args.slice)
             rows.append((n, compiled, executed))
             print(f"{name:12} {n:6}   compile {compiled * 1e3:9.1f} ms   "

@@ -110,8 +110,8 @@ class Model:
     def prepare(self, *args: Any, out: Sequence[Any] | None = None,
                 **kwargs: Any) -> Callable[[], Any]:
         """A function that executes on these tensors whenever it is called, and
-        returns the results, always the same tensors. Nothing is checked again:
-        their memory has to stay where it is. Errors: those of a call."""
+        returns the results, always the same tensors. Their memory has to stay
+        where it is. Errors: those of a call, some when it is called."""
         given, results = self._tensors(args, kwargs, out)
         described, keep = self._describe(given + results)
         execute, call, stream = self._execute, self._call.address, self._stream
@@ -124,7 +124,6 @@ class Model:
             return result
 
         run.keep = self, given, keep
-        run()
         return run
 
     def _tensors(self, args, kwargs, out):
@@ -362,25 +361,37 @@ def compile_graph(graph: "Graph", engine: Engine | None = None) -> Code:
 
 def load(path: str | os.PathLike, engine: Engine | None = None, *,
          weights: str | os.PathLike | None = None,
-         shapes: Mapping[str, Sequence[int]] = {}) -> Model:
+         shapes: Mapping[str, Sequence[int]] = {},
+         constants: Mapping[str, Any] = {}) -> Model:
     """A model from a file: one of ONNX (.onnx) or a graph (.json), which is
     compiled, or one that was exported (.so, .a, .o), with its file of `weights`
     if it has one. The file stays mapped while the model exists. Code of an
     exported file is executed: only one that you trust. `shapes` of inputs by
-    name: what is compiled serves these only. Errors: PortMismatch, those of
-    reading and of compiling."""
+    name: what is compiled serves these only. `constants` by name: those that a
+    graph has without values. A tensor without a name is "tensor" and its id.
+    Errors: PortMismatch, those of reading and of compiling."""
     engine = engine or default_engine()
     file = os.fsencode(os.fspath(path))
     if file.endswith((b".so", b".a", b".o")):
-        if shapes:
-            raise error("BadOption", "exported code has its shapes")
+        if shapes or constants:
+            raise error("BadOption", "exported code has shapes and constants")
         apart = weights and os.fsencode(os.fspath(weights))
         return Code.of_file(engine, file, apart).bind({})
     graph = Handle.make("graph", "tenon_graph_from_file", file)
-    return Code.of_partition(
+    code = Code.of_partition(
         engine, only_partition(graph),
         lambda number: _name(lib.tenon_graph_get_tensor_name(graph, number),
-                             number), shapes=shapes).bind({})
+                             number), shapes=shapes)
+    ids = {p.name: p.id for p in code.inputs}
+    _refuse_unknown(constants, ids)
+    return code.bind({ids[name]: value for name, value in constants.items()})
+
+
+def _refuse_unknown(names, known):
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise error("PortMismatch", "the model has no input "
+                    + ", ".join(unknown), "it has " + ", ".join(known))
 
 
 def _name(given: bytes | None, number: int) -> str:

@@ -114,6 +114,7 @@ def bench(model: "Model", args: Sequence[Any], out: Sequence[Any] | None,
           seconds: float) -> Benchmark:
     """Executes for so long, and a tenth of it more with times of groups."""
     run = model.prepare(*args, out=out)
+    run()  # packs constants
     times, end = [], time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
         begin = time.perf_counter()
