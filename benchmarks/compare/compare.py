@@ -6,13 +6,14 @@
     python3 -m venv env && env/bin/pip install numpy dist/tenon-*.whl
     env/bin/python benchmarks/compare/compare.py [--suite matmul,rows] [--threads 1]
 
-Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax, and onednn with
-intel-opencl-rt for recurrent layers; those that are absent are named. Each result
-is compared with Tenon's before anything is timed. A figure is the median over rounds of the time of one execution; in each
-round every peer runs once for the same time. The ratio is the best peer's time
-by Tenon's: above 1, Tenon is faster. Quantised models are timed beside the same
-in f32 ("tenon f32"), which is no peer. Each number of threads is a process on as
-many CPUs, for not every peer keeps to the number it is told.
+Peers come from PyPI: torch==2.13.0 onnx onnxruntime openvino jax, and onednn
+with intel-opencl-rt for recurrent layers; those that are absent are named. Each
+result is compared with Tenon's before anything is timed. A figure is the median
+over rounds of the time of one execution; in each round every peer runs once for
+the same time. The ratio is the best peer's time by Tenon's: above 1, Tenon is
+faster. Quantised models are timed beside the same in f32 ("tenon f32"), which
+is no peer. Each number of threads is a process on as many CPUs, for not every
+peer keeps to the number it is told.
 """
 
 import argparse
