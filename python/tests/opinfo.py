@@ -5,8 +5,9 @@
   opinfo.py [--dtype=float32] [--samples=3] [--match=TEXT] [--every=N] [--grad]
 
 Each operator is computed eagerly, eagerly in double and compiled; an error of at
-most three times eager's, and a little, is right. Prints what is wrong and the
-operators that stay in PyTorch; exits with 1 if anything was wrong.
+most three times eager's (ten times for up to ten elements), and a little, is
+right. Prints what is wrong and the operators that stay in PyTorch; exits with 1
+if anything was wrong.
 """
 import argparse
 import collections
@@ -57,7 +58,10 @@ def wrong(given, eager, exact):
     error, allowed = (a - exact).abs(), (b - exact).abs()
     if not error.numel():
         return None
-    limit = 3 * allowed.max() + 1e-2 * scale * (1 + exact.abs())
+    # Roundings of few elements may cancel by chance: PyTorch's own rule allows
+    # ten times there.
+    times = 10 if error.numel() <= 10 else 3
+    limit = times * allowed.max() + 1e-2 * scale * (1 + exact.abs())
     if bool((error > limit).any()):
         return f"an error of {error.max():.3g}, eager's is {allowed.max():.3g}"
     return None
