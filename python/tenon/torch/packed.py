@@ -104,8 +104,9 @@ pack, pad = torch.ops.tenon.pack.default, torch.ops.tenon.pad.default
 
 def origin(sequence):
     """rows, lengths and mask of what `packing` said of a PackedSequence. Dynamo
-    knows the answer, see Origin; None for one from elsewhere."""
-    return None
+    knows the answer, see Origin: None for one from elsewhere, and False if the
+    graph is not for Tenon."""
+    raise NotImplementedError
 
 
 def pack_padded_sequence(input, lengths, batch_first=False,
@@ -150,9 +151,11 @@ def _call(function, *args, **kwargs):
 
 def forward(self, input, hx=None):
     """That of nn.LSTM and its like."""
-    if not isinstance(input, PackedSequence):
+    found = False
+    if isinstance(input, PackedSequence):
+        found = origin(input)
+    if found is False:
         return _USUAL[self.mode](self, input, hx)
-    found = origin(input)
     if found is None:
         torch._dynamo.graph_break(msg=_OUTSIDE)
     if torch.is_autocast_enabled("cpu"):
@@ -200,6 +203,8 @@ class Origin(variables.UserFunctionVariable):
     """`origin` for Dynamo, which sees the graph."""
 
     def call_function(self, tx, args, kwargs):
+        if not _is_tenon(tx):
+            return variables.ConstantVariable.create(False)
         sequence = args[0]
         _, sizes, order, back = (
             sequence.call_method(tx, "__getitem__",
@@ -310,7 +315,7 @@ def _same(a, b):
 
 
 def _counts(node, rows):
-    """Whether a node is a recurrent operator with the lengths that belong to the
-    rows."""
+    """Whether a node is a recurrent operator with the lengths of which the rows
+    are."""
     return node.target is recurrent.OPERATOR and node.args[8] is not None and \
         node.args[8].args[0] is rows.args[0]
