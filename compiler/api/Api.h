@@ -87,6 +87,27 @@ std::vector<Error> checkHandle(const T *handle, const char *name) {
   return {};
 }
 
+/// The elements of a list that belongs to an object.
+template <typename T, typename Element>
+tenon_status getList(const T *handle, const char *name,
+                     const std::vector<Element> T::*list, size_t *count,
+                     const Element **elements) {
+  if (count)
+    *count = 0;
+  if (elements)
+    *elements = nullptr;
+  return guarded([&]() -> std::vector<Error> {
+    if (auto e = checkHandle(handle, name); !e.empty())
+      return e;
+    if (auto e = needed({{"count", count}}); !e.empty())
+      return e;
+    *count = (handle->*list).size();
+    if (elements)
+      *elements = (handle->*list).data();
+    return {};
+  });
+}
+
 /// What an engine has; streams, tensors and compiled partitions share it.
 struct EngineState {
   tenon_allocator allocator = {};

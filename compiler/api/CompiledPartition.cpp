@@ -129,20 +129,8 @@ tenon_compiled_partition_query(const tenon_compiled_partition *compiled,
 tenon_status tenon_compiled_partition_get_inplace_pairs(
     const tenon_compiled_partition *compiled, size_t *count,
     const tenon_inplace_pair **pairs) {
-  if (count)
-    *count = 0;
-  if (pairs)
-    *pairs = nullptr;
-  return guarded([&]() -> Errors {
-    if (auto e = checkHandle(compiled, "compiled"); !e.empty())
-      return e;
-    if (auto e = needed({{"count", count}}); !e.empty())
-      return e;
-    *count = compiled->pairs.size();
-    if (pairs)
-      *pairs = compiled->pairs.data();
-    return {};
-  });
+  return getList(compiled, "compiled", &tenon_compiled_partition::pairs, count,
+                 pairs);
 }
 
 tenon_status tenon_compiled_partition_get_scratch_size(

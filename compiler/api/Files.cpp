@@ -237,40 +237,20 @@ tenon_compiled_partition_from_file(const char *path, const char *weights,
 // Ports
 //===----------------------------------------------------------------------===//
 
-static tenon_status
-listOf(const tenon_compiled_partition *compiled,
-       const std::vector<tenon_logical_tensor> tenon_compiled_partition::*list,
-       size_t *count, const tenon_logical_tensor **tensors) {
-  if (count)
-    *count = 0;
-  if (tensors)
-    *tensors = nullptr;
-  return guarded([&]() -> Errors {
-    if (auto e = checkHandle(compiled, "compiled"); !e.empty())
-      return e;
-    if (auto e = needed({{"count", count}}); !e.empty())
-      return e;
-    *count = (compiled->*list).size();
-    if (tensors)
-      *tensors = (compiled->*list).data();
-    return {};
-  });
-}
-
 tenon_status
 tenon_compiled_partition_get_inputs(const tenon_compiled_partition *compiled,
                                     size_t *count,
                                     const tenon_logical_tensor **inputs) {
-  return listOf(compiled, &tenon_compiled_partition::givenInputs, count,
-                inputs);
+  return getList(compiled, "compiled", &tenon_compiled_partition::givenInputs,
+                 count, inputs);
 }
 
 tenon_status
 tenon_compiled_partition_get_outputs(const tenon_compiled_partition *compiled,
                                      size_t *count,
                                      const tenon_logical_tensor **outputs) {
-  return listOf(compiled, &tenon_compiled_partition::givenOutputs, count,
-                outputs);
+  return getList(compiled, "compiled", &tenon_compiled_partition::givenOutputs,
+                 count, outputs);
 }
 
 const char *tenon_compiled_partition_get_tensor_name(

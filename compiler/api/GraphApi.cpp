@@ -269,6 +269,16 @@ tenon_status tenon_graph_add_output(tenon_graph *graph, uint64_t tensor) {
   });
 }
 
+static Expected<graph::LogicalTensor *> findTensor(tenon_graph &graph,
+                                                   uint64_t id) {
+  auto found = graph.graph.tensors.find(id);
+  if (found == graph.graph.tensors.end())
+    return fail(ErrorCode::UnknownTensor,
+                "no operation has tensor " + std::to_string(id),
+                "add the operation first");
+  return &found->second;
+}
+
 tenon_status tenon_graph_set_size(tenon_graph *graph, uint64_t tensor,
                                   int32_t dim, const char *size) {
   return guarded([&]() -> std::vector<Error> {
@@ -276,12 +286,10 @@ tenon_status tenon_graph_set_size(tenon_graph *graph, uint64_t tensor,
       return e;
     if (auto e = needed({{"size", size}}); !e.empty())
       return e;
-    auto it = graph->graph.tensors.find(tensor);
-    if (it == graph->graph.tensors.end())
-      return errorList(ErrorCode::UnknownTensor,
-                       "no operation has tensor " + std::to_string(tensor),
-                       "add the operation first");
-    graph::LogicalTensor &t = it->second;
+    auto found = findTensor(*graph, tensor);
+    if (!found)
+      return found.errors();
+    graph::LogicalTensor &t = **found;
     if (!t.shape || dim < 0 || static_cast<size_t>(dim) >= t.shape->size())
       return errorList(ErrorCode::BadRank,
                        "tensor " + std::to_string(tensor) + " has no dim " +
@@ -433,12 +441,10 @@ tenon_status tenon_graph_set_tensor_name(tenon_graph *graph, uint64_t id,
       return e;
     if (auto e = needed({{"name", name}}); !e.empty())
       return e;
-    auto found = graph->graph.tensors.find(id);
-    if (found == graph->graph.tensors.end())
-      return errorList(ErrorCode::UnknownTensor,
-                       "no operation has tensor " + std::to_string(id),
-                       "add the operation first");
-    found->second.name = name;
+    auto found = findTensor(*graph, id);
+    if (!found)
+      return found.errors();
+    (*found)->name = name;
     return {};
   });
 }

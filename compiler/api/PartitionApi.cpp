@@ -108,44 +108,23 @@ const char *tenon_partition_get_reason(const tenon_partition *partition) {
   return partition ? partition->reason.c_str() : "";
 }
 
-/// A list that belongs to the partition.
-template <typename T>
-static tenon_status getList(const tenon_partition *partition,
-                            const std::vector<T> tenon_partition::*list,
-                            size_t *count, const T **values) {
-  if (count)
-    *count = 0;
-  if (values)
-    *values = nullptr;
-  return guarded([&]() -> std::vector<Error> {
-    if (auto e = checkHandle(partition, "partition"); !e.empty())
-      return e;
-    if (auto e = needed({{"count", count}}); !e.empty())
-      return e;
-    *count = (partition->*list).size();
-    if (values)
-      *values = (partition->*list).data();
-    return {};
-  });
-}
-
 tenon_status tenon_partition_get_ops(const tenon_partition *partition,
                                      size_t *count, const uint64_t **ids) {
-  return getList<uint64_t>(partition, &tenon_partition::ops, count, ids);
+  return getList(partition, "partition", &tenon_partition::ops, count, ids);
 }
 
 tenon_status tenon_partition_get_inputs(const tenon_partition *partition,
                                         size_t *count,
                                         const tenon_logical_tensor **inputs) {
-  return getList<tenon_logical_tensor>(partition, &tenon_partition::inputs,
-                                       count, inputs);
+  return getList(partition, "partition", &tenon_partition::inputs, count,
+                 inputs);
 }
 
 tenon_status tenon_partition_get_outputs(const tenon_partition *partition,
                                          size_t *count,
                                          const tenon_logical_tensor **outputs) {
-  return getList<tenon_logical_tensor>(partition, &tenon_partition::outputs,
-                                       count, outputs);
+  return getList(partition, "partition", &tenon_partition::outputs, count,
+                 outputs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,16 +49,20 @@ bool showRuntime() {
 
 /// Opens the library at `path`.
 Expected<void *> openLibrary(const std::string &path) {
-  for (bool retried : {false, true}) {
-    if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return handle;
-    const char *message = dlerror();
-    Error error = fail(ErrorCode::CannotRead, message ? message : path);
-    bool lacksRuntime = error.message.find("tenon_") != std::string::npos;
-    if (retried || !lacksRuntime || !showRuntime())
-      return error;
-  }
-  return fail(ErrorCode::CannotRead, path);
+  std::string message;
+  auto open = [&]() {
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (const char *text = handle ? nullptr : dlerror())
+      message = text;
+    return handle;
+  };
+  void *handle = open();
+  bool lacksRuntime = message.find("tenon_") != std::string::npos;
+  if (!handle && lacksRuntime && showRuntime())
+    handle = open();
+  if (!handle)
+    return fail(ErrorCode::CannotRead, message);
+  return handle;
 }
 
 /// Links an object or an archive to a library that has no name any more.

@@ -16,9 +16,9 @@ struct AotPaths {
   std::string name;
 };
 
-/// Sets what follows from the paths: `link`, but for its files
-/// and linker, `prefix` and `embedWeights`. Errors: BadOption; CannotWrite
-/// where there is no such folder, so that nobody waits in vain.
+/// Sets what follows from the paths: `link`, but for its files and linker,
+/// `prefix` and `embedWeights`. Called before compiling, which may take
+/// minutes. Errors: BadOption; CannotWrite where there is no such folder.
 Expected<bool> planFiles(const AotPaths &paths, AotRequest &request);
 
 /// Writes all files, or none. Errors: CannotWrite.
