@@ -58,8 +58,8 @@ def wrong(given, eager, exact):
     error, allowed = (a - exact).abs(), (b - exact).abs()
     if not error.numel():
         return None
-    # Roundings of few elements may cancel by chance: PyTorch's own rule allows
-    # ten times there.
+    # Roundings of few elements may cancel by chance: PyTorch's own comparison
+    # has an option that allows ten times there.
     times = 10 if error.numel() <= 10 else 3
     limit = times * allowed.max() + 1e-2 * scale * (1 + exact.abs())
     if bool((error > limit).any()):

@@ -237,6 +237,14 @@ class OperatorsTest(BackendTest):
             i, t, o, mode="sum", per_sample_weights=t[:5, 0]), table, indices,
             offsets)
 
+    def test_signs_of_integers(self):
+        for dtype in (torch.int64, torch.int32, torch.uint8, torch.bfloat16):
+            self.setUp()
+            self.check(lambda x: x.sign() + 1,
+                       torch.tensor([3, 0, 7, 0]).to(dtype))
+        self.setUp()
+        self.check(lambda x: x.sign(), torch.arange(-3, 4))
+
     def test_heads_that_share_keys(self):
         q, k, v = torch.randn(2, 8, 5, 4), *torch.randn(2, 2, 2, 7, 4)
         self.check_gradient(

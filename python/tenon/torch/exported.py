@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import os
 from typing import Any, Mapping, Sequence
 
@@ -118,7 +119,7 @@ class _Program:
         found = [f"{n.target} ({n.name}): {reason or 'no lowering'}"
                  for n, reason in left.items()
                  if not _is_silent(n) and
-                 (reason or n.target is not fx.node.operator.getitem)]
+                 (reason or n.target is not operator.getitem)]
         if found:
             raise error("UnsupportedOp", "; ".join(dict.fromkeys(found)),
                         "torch.compile leaves such operators to PyTorch")

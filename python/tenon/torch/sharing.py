@@ -7,13 +7,16 @@ from tenon.library import check, lib
 
 
 def enable() -> None:
-    """From now on."""
-    check(lib.tenon_set_constant_cache_capacity(-1))
+    """From now on, unless a capacity was set."""
+    if lib.tenon_get_constant_cache_capacity() == 0:
+        check(lib.tenon_set_constant_cache_capacity(-1))
 
 
 def trim() -> None:
-    """Frees what no compiled graph refers to any more."""
-    used = lib.tenon_get_constant_cache_stats().bytes_in_use
-    # A capacity evicts; one of 0 would end the sharing.
-    check(lib.tenon_set_constant_cache_capacity(max(used, 1)))
-    enable()
+    """Frees what no compiled graph refers to any more. What other threads compute
+    meanwhile may not be shared."""
+    if lib.tenon_get_constant_cache_capacity() < 0:
+        used = lib.tenon_get_constant_cache_stats().bytes_in_use
+        # A capacity evicts; one of 0 would end the sharing.
+        check(lib.tenon_set_constant_cache_capacity(max(used, 1)))
+        check(lib.tenon_set_constant_cache_capacity(-1))

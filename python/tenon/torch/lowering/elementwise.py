@@ -248,11 +248,12 @@ def softplus(b, x, beta=1, threshold=20):
 @lowers(aten.sign.default)
 def sign(b, x):
     zero, one = b.scalar(0, x.dtype), b.scalar(1, x.dtype)
+    # NaN stays NaN.
+    nothing = b.op("Multiply", x, zero)
     above = b.op("Greater", x, zero, dtype=torch.bool)
     below = b.op("Greater", zero, x, dtype=torch.bool)
-    rest = b.op("Select", below, b.scalar(-1, x.dtype),
-                zero if not x.dtype.is_floating_point
-                else b.op("Multiply", x, zero), dtype=x.dtype)
+    rest = b.op("Select", below, b.scalar(-1, x.dtype), nothing,
+                dtype=x.dtype)
     return b.op("Select", above, one, rest, dtype=x.dtype)
 
 
