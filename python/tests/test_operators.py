@@ -103,6 +103,7 @@ class OperatorsTest(BackendTest):
             lambda x, y: x.asinh(), lambda x, y: x.acosh(),
             lambda x, y: x.atanh(), lambda x, y: x.erfinv(),
             lambda x, y: x.lgamma(), lambda x, y: x.signbit(),
+            lambda x, y: x.sign(), lambda x, y: x.sgn(),
             lambda x, y: x.hypot(y), lambda x, y: x.copysign(y),
             lambda x, y: F.softplus(x, threshold=0.5),
             lambda x, y: (x > 0).int().sub(5) ** 13, inputs=(x, y))

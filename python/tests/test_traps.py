@@ -53,6 +53,36 @@ class TrapsTest(BackendTest):
         self.assertLessEqual(tenon_torch.stats()["graphs"], 2)
         self.assertEqual(tenon_torch.stats()["versions"], 0)
 
+    def test_equal_options_share_graphs(self):
+        """A backend made anew by each call would compile for each."""
+        def double(x):
+            return x * 2
+        for _ in range(5):
+            call = compiled(double, options={"constants": "compare"})
+            self.assert_same(call(torch.ones(3)), torch.full((3,), 2.0))
+        self.assertEqual(tenon_torch.stats()["graphs"], 1)
+
+    def test_graphs_that_break(self):
+        """Gradients pass through both parts."""
+        def broken(x, w):
+            y = (x @ w).relu()
+            torch._dynamo.graph_break()
+            return (y * y.sum()).softmax(1), y
+
+        x, w = torch.randn(3, 4), torch.randn(4, 5, requires_grad=True)
+        grads = []
+        for call in (broken, compiled(broken)):
+            results = call(x, w)
+            grads.append((results, torch.autograd.grad(
+                results[0][:, 0].sum() + results[1].sum(), w)))
+        self.assert_same(grads[1], grads[0])
+
+    def test_narrow_sums_are_of_floats(self):
+        many = torch.ones(10000, dtype=torch.bfloat16)
+        self.assertEqual(compiled(torch.sum)(many).item(), 9984)
+        product = compiled(torch.matmul)(many[None], many[:, None])
+        self.assertEqual(product.item(), 9984)
+
     def test_memory_stays(self):
         """Over many calls, and over many shapes."""
         model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(),

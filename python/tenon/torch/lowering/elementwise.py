@@ -247,14 +247,11 @@ def softplus(b, x, beta=1, threshold=20):
 
 @lowers(aten.sign.default)
 def sign(b, x):
-    zero, one = b.scalar(0, x.dtype), b.scalar(1, x.dtype)
-    # NaN stays NaN.
-    nothing = b.op("Multiply", x, zero)
+    # PyTorch's sign of NaN is 0.
+    zero = b.scalar(0, x.dtype)
     above = b.op("Greater", x, zero, dtype=torch.bool)
     below = b.op("Greater", zero, x, dtype=torch.bool)
-    rest = b.op("Select", below, b.scalar(-1, x.dtype), nothing,
-                dtype=x.dtype)
-    return b.op("Select", above, one, rest, dtype=x.dtype)
+    return b.op("Subtract", b.cast(above, x.dtype), b.cast(below, x.dtype))
 
 
 @lowers(aten.isnan.default)
