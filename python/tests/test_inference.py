@@ -343,6 +343,12 @@ class InferenceTest(BackendTest):
         self.assertAlmostEqual((first == 0).float().mean().item(), 0.3, delta=.01)
         self.assertAlmostEqual(first.max().item(), 1 / 0.7, delta=1e-5)
 
+    def test_uniform_numbers_are_below_one(self):
+        for dtype in (torch.bfloat16, torch.float16, torch.float32):
+            given = compiled(lambda: torch.rand(500, 200, dtype=dtype) + 0)()
+            self.assertLess(given.max().item(), 1)
+            self.assertAlmostEqual(given.double().mean().item(), 0.5, delta=.01)
+
     # -- the process ---------------------------------------------------------
 
     def test_many_threads_call_one_model(self):

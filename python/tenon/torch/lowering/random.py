@@ -34,8 +34,15 @@ def check_type(dtype):
 
 @lowers(aten.rand.default, aten.rand_like.default)
 def rand(b, *_, **__):
-    check_type(b.result.dtype)
-    return b.cast(uniform(b, b.result.shape), b.result.dtype)
+    dtype = b.result.dtype
+    check_type(dtype)
+    found = uniform(b, b.result.shape)
+    if dtype != torch.float32:
+        # Multiples of a number, as eager's: rounding would give ones, too.
+        steps = b.scalar(2 / torch.finfo(dtype).eps, torch.float32)
+        found = b.op("Divide", b.op("Floor", b.op("Multiply", found, steps)),
+                     steps)
+    return b.cast(found, dtype)
 
 
 @lowers(aten.randn.default, aten.randn_like.default)
