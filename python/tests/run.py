@@ -50,12 +50,15 @@ def main():
     failed = [test.id() for test, _ in run.failures + run.errors]
     skipped = [test.id() for test, _ in run.skipped]
     if args.all:
-        lists = [("opinfo.py", f"--dtype={d}", *g)
+        lists = [(program, f"--dtype={d}", *g)
+                 for program in ("opinfo.py", "moduleinfo.py")
                  for d in ("float32", "bfloat16") for g in ((), ("--grad",))]
         lists.append(("models.py",))
     else:
         lists = [("opinfo.py", "--every=9", "--samples=1"),
                  ("opinfo.py", "--every=23", "--samples=1", "--grad"),
+                 ("moduleinfo.py", "--every=5", "--samples=1"),
+                 ("moduleinfo.py", "--every=7", "--samples=1", "--grad"),
                  ("models.py", "--models=bert,mistral",
                   "--tasks=sizes,dynamic_cache,sgd")]
     if args.real:
