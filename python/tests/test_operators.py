@@ -107,10 +107,58 @@ class OperatorsTest(BackendTest):
             lambda x, y: x.hypot(y), lambda x, y: x.copysign(y),
             lambda x, y: F.softplus(x, threshold=0.5),
             lambda x, y: (x > 0).int().sub(5) ** 13, inputs=(x, y))
+        self.check_all(
+            lambda x, y: x.sign(), lambda x, y: torch.sgn(x.bfloat16()),
+            *[lambda x, y, d=d, mode=mode: torch.div(
+                x.to(d), y.to(d), rounding_mode=mode)
+              for d in (torch.float32, torch.bfloat16)
+              for mode in ("floor", "trunc")],
+            lambda x, y: x // 3, inputs=(x, x[:, None]))
         near = torch.linspace(-0.999, 4, 501)
         self.check_all(
             torch.asinh, torch.acosh, torch.atanh, torch.erfinv, torch.lgamma,
             inputs=(near,))
+
+    def test_logarithms_of_powers_are_whole(self):
+        powers = 2.0 ** torch.arange(-126, 128)
+        self.check(lambda x: x.log2().floor(), powers)
+        self.setUp()
+        self.check(lambda x: x.log10().floor(), 10.0 ** torch.arange(0, 38))
+
+    def test_quotients_of_integers(self):
+        for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+            ends = torch.iinfo(dtype)
+            x = torch.tensor([ends.min, ends.max, 7, 0, ends.min + 1], dtype=dtype)
+            y = torch.tensor([3, ends.max, 2], dtype=dtype)[:, None]
+            self.setUp()
+            self.check(lambda x, y: (
+                x // y, x // (y - 10 * (dtype != torch.uint8)), x % y,
+                torch.div(x, y, rounding_mode="trunc")), x, y)
+
+    def test_numbers_are_not_rounded(self):
+        """Those beside narrow tensors, and large integers."""
+        for dtype in (torch.bfloat16, torch.float16):
+            x = torch.randn(1000).to(dtype)
+            y = torch.rand(1000).to(dtype) + 1
+            for function in (
+                    lambda x, y: x * 1.1, lambda x, y: x / 3.3,
+                    lambda x, y: F.selu(x), lambda x, y: y.log2(),
+                    lambda x, y: y.log10(), lambda x, y: torch.deg2rad(x)):
+                self.setUp()
+                # The same roundings as eager's.
+                self.check(function, x, y)
+                eager = function(x, y).double()
+                exact = function(x.double(), y.double())
+                error = (compiled(function)(x, y).double() - exact).abs()
+                self.assertLessEqual(error.max(),
+                                     1.01 * (eager - exact).abs().max())
+            made = compiled(lambda: torch.arange(1, 900, 3, dtype=dtype) + 0)
+            self.assertTrue(torch.equal(
+                made(), torch.arange(1, 900, 3).to(dtype)))
+        for number in (2**24 + 1, -2**62 + 1):
+            self.setUp()
+            self.check(lambda x: F.pad(x, (1, 2), value=number) + 1,
+                       torch.arange(3))
 
     def test_products_that_are_added(self):
         fma = torch.ops.prims.fma

@@ -214,6 +214,15 @@ class Builder:
              dtype: torch.dtype) -> Value:
         return self.expand(self.scalar(value, dtype), shape)
 
+    def times(self, value: Value, factor: Number) -> Value:
+        """The product with a number, rounded once."""
+        if factor == 1:
+            return value
+        wide = wide_for(value.dtype, factor)
+        return self.cast(self.op(
+            "Multiply", self.cast(value, wide), self.scalar(factor, wide),
+            shape=value.shape), value.dtype)
+
     def count(self, value: Value, axis: int) -> Value:
         """The position along an axis of each element of `value`, as s64."""
         return self.op("GenIndex", value, dtype=torch.int64, shape=value.shape,
@@ -224,6 +233,16 @@ def type_of(dtype: torch.dtype) -> str:
     if dtype not in DTYPES:
         raise Unsupported(f"the element type {dtype} is not known")
     return DTYPES[dtype]
+
+
+def wide_for(dtype: torch.dtype, *operands: Any) -> torch.dtype:
+    """The type to multiply in: f32 if one of the operands is a number that a
+    narrow type would round. Eager does not round it."""
+    exact = all(
+        torch.tensor(v, dtype=dtype).item() == v for v in operands
+        if isinstance(v, (int, float)) and math.isfinite(v)) \
+        if dtype in (torch.bfloat16, torch.float16) else True
+    return dtype if exact else torch.float32
 
 
 def _attribute(value):

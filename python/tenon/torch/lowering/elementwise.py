@@ -8,7 +8,7 @@ import torch
 import torch._inductor.inductor_prims  # declares prims.fma
 
 from tenon.torch.lowering.core import (FLOATS, Builder, Unsupported, Value,
-                                       lowers)
+                                       lowers, wide_for)
 
 aten = torch.ops.aten
 
@@ -40,24 +40,6 @@ def relu(b, x):
     if x.dtype not in FLOATS:
         return b.op("Maximum", x, b.scalar(0, x.dtype))
     return b.op("ReLU", x, shape=b.result.shape)
-
-
-def scaled_function(kind, before=None, after=None):
-    """after * kind(before * x)."""
-
-    def lowering(b, x):
-        x = b.value(x, b.result.dtype)
-        if before is not None:
-            x = b.op("Multiply", x, b.scalar(before, x.dtype))
-        y = b.op(kind, x)
-        return y if after is None else b.op("Multiply", y,
-                                            b.scalar(after, y.dtype))
-
-    return lowering
-
-
-lowers(aten.log2.default)(scaled_function("Log", after=1 / math.log(2)))
-lowers(aten.log10.default)(scaled_function("Log", after=1 / math.log(10)))
 
 
 @lowers(aten.exp2.default)
@@ -230,7 +212,7 @@ def elu(b, x, alpha=1, scale=1, input_scale=1):
     if input_scale != 1 or alpha < 0:
         raise Unsupported("its scale of the input is not 1, or alpha negative")
     y = b.op("Elu", x, alpha=float(alpha))
-    return y if scale == 1 else b.op("Multiply", y, b.scalar(scale, x.dtype))
+    return b.times(y, scale)
 
 
 @lowers(aten.softplus.default)
@@ -247,11 +229,11 @@ def softplus(b, x, beta=1, threshold=20):
 
 @lowers(aten.sign.default)
 def sign(b, x):
-    # PyTorch's sign of NaN is 0.
+    """0 for NaN, as eager's."""
     zero = b.scalar(0, x.dtype)
-    above = b.op("Greater", x, zero, dtype=torch.bool)
-    below = b.op("Greater", zero, x, dtype=torch.bool)
-    return b.op("Subtract", b.cast(above, x.dtype), b.cast(below, x.dtype))
+    above, below = (b.cast(b.op("Greater", *pair, dtype=torch.bool), x.dtype)
+                    for pair in ((x, zero), (zero, x)))
+    return b.op("Subtract", above, below)
 
 
 @lowers(aten.isnan.default)
@@ -293,14 +275,16 @@ def operands(b, x, y, dtype=None):
 
 def arithmetic(kind):
     def lowering(b, x, y):
-        p, q = operands(b, x, y)
-        return b.op(kind, p, q, shape=b.result.shape)
+        wide = wide_for(b.result.dtype, x, y)
+        y = b.op(kind, *operands(b, x, y, wide), shape=b.result.shape)
+        return b.cast(y, b.result.dtype)
 
     return lowering
 
 
 for _operators, _kind in [
         ((aten.mul.Tensor, aten.mul.Scalar), "Multiply"),
+        ((aten.div.Tensor, aten.div.Scalar), "Divide"),
         ((aten.maximum.default,), "Maximum"),
         ((aten.minimum.default,), "Minimum"),
         ((aten.atan2.default,), "Atan2")]:
@@ -333,27 +317,27 @@ def add_scaled(b, kind, x, y, alpha):
     return b.op(kind, p, q, shape=b.result.shape)
 
 
-@lowers(aten.div.Tensor, aten.div.Scalar)
-def div(b, x, y):
-    p, q = operands(b, x, y)
-    return b.op("Divide", p, q, shape=b.result.shape)
-
-
 @lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)
 def div_mode(b, x, y, *, rounding_mode):
-    p, q = operands(b, x, y)
-    if rounding_mode is None:
-        return b.op("Divide", p, q)
-    if p.dtype.is_floating_point:
-        if rounding_mode == "trunc":
-            return trunc(b, b.op("Divide", p, q))
-        # The quotient of what the remainder leaves, as Python divides.
-        rest = b.op("Remainder", p, q, mode="floor")
-        exact = b.op("Divide", b.op("Subtract", p, rest), q)
-        return b.op("Round", exact)
+    dtype = b.result.dtype
+    floats = dtype in FLOATS
+    p, q = operands(b, x, y, torch.float32 if floats else dtype)
+    plain = quotient = b.op("Divide", p, q)
     if rounding_mode == "floor":
-        p = b.op("Subtract", p, b.op("Remainder", p, q, mode="floor"))
-    return b.op("Divide", p, q)
+        # One less where something is left that has the other sign.
+        left = b.op("Remainder", p, q, mode="trunc")
+        less = b.op("Not", b.op("Equal", left, b.op(
+            "Remainder", p, q, mode="floor"), dtype=torch.bool))
+        if floats:
+            quotient = b.op("Round", b.op("Divide", b.op("Subtract", p, left),
+                                          q))
+        quotient = b.op("Subtract", quotient, b.cast(less, p.dtype))
+        if floats:
+            quotient = b.op("Select", truth(b, q), quotient, plain,
+                            dtype=p.dtype, shape=b.result.shape)
+    elif floats and rounding_mode == "trunc":
+        quotient = trunc(b, plain)
+    return b.cast(quotient, dtype)
 
 
 @lowers(aten.remainder.Tensor, aten.remainder.Scalar)

@@ -51,8 +51,8 @@ def attend(b, x: Value, count, qkv_weights, qkv_bias, weights, bias, mask,
     q, k, v = (heads(b, b.op("Slice", joint, begins=[i * channels],
                              ends=[(i + 1) * channels], axes=[2], shape=shape),
                      shape, count) for i in range(3))
-    scores = b.op("Multiply", b.op("MatMul", q, transposed_keys(b, k)),
-                  b.scalar(1 / math.sqrt(channels // count), x.dtype))
+    scores = b.times(b.op("MatMul", q, transposed_keys(b, k)),
+                     1 / math.sqrt(channels // count))
     if mask is not None:
         scores = b.op("Select", mask_of(b, mask, mask_kind, shape),
                       b.scalar(-math.inf, x.dtype), scores, dtype=x.dtype)

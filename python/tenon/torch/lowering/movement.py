@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from tenon.torch.lowering.core import (Builder, Unsupported, Value, lowers,
-                                       positive)
+from tenon.torch.lowering.core import (FLOATS, Builder, Unsupported, Value,
+                                       lowers, positive)
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -91,11 +91,13 @@ def sliced(b, x, dim, begin, end, step=1, shape=None):
 
 def positions(b, size, start, step, dtype=torch.int64):
     """start, start + step, ...: `size` numbers."""
-    at = b.cast(b.count(b.full([size], 0, torch.int64), 0), dtype)
+    wide = torch.float32 if dtype in FLOATS else dtype
+    at = b.cast(b.count(b.full([size], 0, torch.int64), 0), wide)
     if step != 1:
-        at = b.op("Multiply", at, b.value(step, dtype))
-    return at if isinstance(start, (int, float)) and start == 0 else \
-        b.op("Add", at, b.value(start, dtype))
+        at = b.op("Multiply", at, b.value(step, wide))
+    if not isinstance(start, (int, float)) or start != 0:
+        at = b.op("Add", at, b.value(start, wide))
+    return b.cast(at, dtype)
 
 
 @lowers(aten.slice.Tensor, aten.slice_copy.Tensor)
@@ -216,8 +218,10 @@ def constant_pad_nd(b, x, pads, value=0):
     begins, ends = [0] * x.rank, [0] * x.rank
     for i in range(len(pads) // 2):
         begins[x.rank - 1 - i], ends[x.rank - 1 - i] = pads[2 * i:2 * i + 2]
-    return b.op("Pad", x, pads_begin=begins, pads_end=ends, mode="constant",
-                value=float(value), shape=b.result.shape)
+    # As an attribute it would be an f32.
+    return b.op("Pad", x, b.value(value, x.dtype) if value else None,
+                pads_begin=begins, pads_end=ends, mode="constant",
+                shape=b.result.shape)
 
 
 def padded(mode):

@@ -57,11 +57,6 @@ def average_window(b, kernel, stride, padding, ceil_mode, count_include_pad,
     return window, factor
 
 
-def times(b, x, factor):
-    return x if factor == 1 else b.op("Multiply", x, b.scalar(factor, x.dtype),
-                                      shape=x.shape)
-
-
 @lowers(aten.avg_pool2d.default, aten.avg_pool3d.default)
 def avg_pool(b, x, kernel, stride=(), padding=(0,), ceil_mode=False,
              count_include_pad=True, divisor_override=None):
@@ -72,7 +67,7 @@ def avg_pool(b, x, kernel, stride=(), padding=(0,), ceil_mode=False,
     source = batched(b, x if factor == 1 else b.cast(x, _WIDE), rank)
     y = b.op("AvgPool", source, **window,
              shape=batched_shape(b.result.shape, rank))
-    return b.cast(b.reshape(times(b, y, factor), b.result.shape), x.dtype)
+    return b.cast(b.reshape(b.times(y, factor), b.result.shape), x.dtype)
 
 
 @lowers(aten.avg_pool2d_backward.default, aten.avg_pool3d_backward.default)
@@ -84,7 +79,7 @@ def avg_pool_backward(b, grad, x, kernel, stride, padding, ceil_mode,
                                     count_include_pad, divisor_override)
     shape = batched_shape(x.shape, rank)
     wide = batched(b, grad if factor == 1 else b.cast(grad, _WIDE), rank)
-    y = b.op("AvgPoolBackward", times(b, wide, factor), **window, shape=shape,
+    y = b.op("AvgPoolBackward", b.times(wide, factor), **window, shape=shape,
              src_shape=b.static("the size of an image", shape))
     return b.cast(b.reshape(y, b.result.shape), grad.dtype)
 
@@ -163,7 +158,7 @@ def adaptive_avg_pool_backward(b, grad, x):
     sizes = b.static("the size of an image", x.shape[first:])
     output = b.static("the size of the result", grad.shape[first:])
     if output == [1] * rank:
-        return b.expand(times(b, grad, 1 / math.prod(sizes)), x.shape)
+        return b.expand(b.times(grad, 1 / math.prod(sizes)), x.shape)
     if equal_parts(sizes, output):
         kernel = [s // o for s, o in zip(sizes, output)]
         shape = b.static("the size of an image", batched_shape(x.shape, rank))

@@ -29,14 +29,12 @@ def addmm(b, bias, x, y, *, beta=1, alpha=1):
     if beta == 1 and alpha == 1 and bias.rank == 1 and y.rank == 2 and \
             bias.shape[0] == y.shape[1]:
         return b.op("MatMul", x, y, bias, shape=b.result.shape)
-    product = b.op("MatMul", x, y)
-    if alpha != 1:
-        product = b.op("Multiply", product, b.scalar(alpha, x.dtype))
-    if beta == 0:
-        return product
-    if beta != 1:
-        bias = b.op("Multiply", bias, b.scalar(beta, x.dtype))
-    return b.op("Add", product, bias, shape=b.result.shape)
+    dtype = x.dtype if alpha == beta == 1 else torch.float32
+    product = b.times(b.op("MatMul", x, y, dtype=dtype), alpha)
+    if beta != 0:
+        bias = b.times(b.cast(bias, dtype), beta)
+        product = b.op("Add", product, bias, shape=b.result.shape)
+    return b.cast(product, x.dtype)
 
 
 def window(b, rank, strides, pads, dilations, groups):

@@ -81,6 +81,21 @@ def log_of_double(t, x):
     return t.add(t.op("Log", x), math.log(2))
 
 
+def logarithm(base):
+    def function(t, x):
+        y = t.mul(t.op("Log", x), 1 / math.log(base))
+        near = t.op("Round", y)
+        # Powers of the base have whole ones.
+        exact = t.b.op("Equal", t.op("Pow", base, near), x, dtype=torch.bool)
+        return t.select(exact, near, y)
+
+    return function
+
+
+special(aten.log2.default)(logarithm(2))
+special(aten.log10.default)(logarithm(10))
+
+
 #: Beyond it x^2 + 1 is x^2.
 _LARGE = 1e8
 
