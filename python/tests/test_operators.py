@@ -3,6 +3,7 @@
 """Operators whose lowerings have cases that PyTorch's own list does not reach."""
 import math
 import unittest
+from unittest import mock
 
 import torch
 import torch.nn.functional as F
@@ -200,6 +201,12 @@ class OperatorsTest(BackendTest):
                                    sorter=torch.arange(6, -1, -1)),
                 torch.bucketize(x, t, right=right)) for right in (False, True)],
             inputs=(table, rows, x))
+
+    @mock.patch.object(torch._dynamo.config, "capture_scalar_outputs", True)
+    def test_search_for_one_number(self):
+        self.check(lambda x, t: (
+            torch.bucketize(x, t) + 1, torch.searchsorted(t, x, right=True)),
+            torch.tensor(1.0), torch.arange(3.0))
 
     def test_reductions_by_index(self):
         x, source = torch.randn(4, 5), torch.randn(6, 5)

@@ -36,8 +36,7 @@ KEPT = (
 #: Operators that core ATen has, and Tenon only in parts.
 TAKEN_APART = (
     aten._batch_norm_no_update, aten._batch_norm_with_update_functional,
-    aten.batch_norm_backward, aten.bucketize, aten.dist, aten.ldexp,
-    aten.narrow_copy,
+    aten.batch_norm_backward, aten.dist, aten.ldexp, aten.narrow_copy,
 )
 
 

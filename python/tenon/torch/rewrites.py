@@ -177,7 +177,7 @@ def searchsorted(ordered, values, *, out_int32=False, right=False, side=None,
                  sorter=None):
     """Halves the range in which each value is."""
     size = ordered.shape[-1]
-    if not known(size) or not values.dim():
+    if not known(size):
         return NotImplemented
     right = right or side == "right"
     table = ordered if sorter is None else ordered.gather(-1, sorter)
@@ -193,6 +193,11 @@ def searchsorted(ordered, values, *, out_int32=False, right=False, side=None,
         high = torch.where(above, at, high)
     low = low.reshape(values.shape)
     return low.int() if out_int32 else low
+
+
+@rewrites(aten.bucketize.Tensor)
+def bucketize(values, boundaries, *, out_int32=False, right=False):
+    return searchsorted(boundaries, values, out_int32=out_int32, right=right)
 
 
 # -- by position -------------------------------------------------------------
