@@ -114,6 +114,51 @@ class InferenceTest(BackendTest):
                                    else 3)
             self.assertEqual(stats["regions"], regions)
 
+    def test_sizes_that_do_not_compile_stay_in_pytorch(self):
+        def refuse(graph, engine):
+            raise TenonError(3001, "too hard")
+
+        def f(x):
+            return x.exp().relu().cos(), x.shape[0] + x.t()
+
+        for options in ({}, {"fullgraph": "tenon"}):
+            self.setUp()
+            call = compiled(f, dynamic=True, options=options)
+            with mock.patch.object(region, "compile_graph", refuse):
+                if options:
+                    with self.assertRaises(RuntimeError):
+                        call(torch.randn(3, 4))
+                    continue
+                with self.assertLogs("tenon", "WARNING") as log:
+                    for rows in (3, 5, 5):
+                        x = torch.randn(rows, 4)
+                        self.assert_same(call(x), f(x))
+            self.assertEqual(tenon_torch.stats()["fallbacks"], 3)
+            self.assertEqual(tenon_torch.stats()["versions"], 2)
+            told = [t for t in log.output if "stays in PyTorch" in t]
+            self.assertEqual(len(told), 1)
+
+    def test_calls_that_do_not_fit_the_code_stay_in_pytorch(self):
+        def refuse(self, tensors, engine):
+            raise TenonError(1210, "other strides")
+
+        def f(x):
+            y = x.expand(2, 3, 4) * 1
+            x.mul_(2).sin_()
+            return y, x.t() + 1
+
+        for dynamic in (False, True):
+            self.setUp()
+            x = torch.randn(3, 4)
+            given = x.clone()
+            call = compiled(f, dynamic=dynamic)
+            self.assert_same(call(given.clone()), f(x.clone()))
+            with mock.patch.object(region.Model, "execute", refuse):
+                for _ in range(2):
+                    self.assert_same(call(given), f(x))
+                    self.assert_same(given, x)
+            self.assertEqual(tenon_torch.stats()["fallbacks"], 2)
+
     def test_unknown_options_raise(self):
         with self.assertRaises(Exception) as caught:
             compiled(torch.relu, options={"speed": 11})(torch.ones(2))

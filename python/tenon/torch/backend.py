@@ -86,8 +86,9 @@ def compile_graph_module(gm: fx.GraphModule, kind: str,
     """A boxed function that computes what the graph does."""
     count("graphs")
     constants = constant_inputs(gm, kind)
-    left, pieces, made = make_regions(gm.graph, constants,
-                                      settings["constants"] == "compare")
+    left, pieces, made = make_regions(
+        gm.graph, constants, compares=settings["constants"] == "compare",
+        strict=settings["fullgraph"] == "tenon")
     report(left, settings)
     if watch:
         watch(kind, left, made.values())
@@ -96,9 +97,9 @@ def compile_graph_module(gm: fx.GraphModule, kind: str,
     return assemble(gm, pieces, made, left)
 
 
-def make_regions(graph: fx.Graph, constants: frozenset, compares: bool):
-    """What stays in PyTorch, the nodes of each region, and the regions. A region
-    that does not compile is tried again without the node that the error names,
+def make_regions(graph: fx.Graph, constants: frozenset, **choices: bool):
+    """What stays in PyTorch, the nodes of each region, and the regions, which
+    get the choices. A region that does not compile is tried again without the node that the error names,
     or, if it names none, left to PyTorch."""
     refused: dict[fx.Node, str] = {}
     while True:
@@ -107,7 +108,7 @@ def make_regions(graph: fx.Graph, constants: frozenset, compares: bool):
         made: dict[int, Region] = {}
         for number, nodes in pieces.items():
             try:
-                made[number] = make_region(nodes, constants, compares)
+                made[number] = make_region(nodes, constants, **choices)
             except TenonError as e:
                 guilty = [n for n in nodes if name_of(n) == e.op_name] or nodes
                 refused.update(dict.fromkeys(guilty, e.message))
@@ -130,7 +131,7 @@ def report(left: Mapping[fx.Node, str], settings: Mapping[str, Any]) -> None:
 
 
 def make_region(nodes: Sequence[fx.Node], constants: frozenset,
-                compares: bool) -> Region:
+                **choices: bool) -> Region:
     inside = set(nodes)
     outputs = [n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)
                and any(u not in inside for u in n.users)]
@@ -145,7 +146,7 @@ def make_region(nodes: Sequence[fx.Node], constants: frozenset,
             if target.op == "placeholder" and \
                     set(target.users) <= inside | {copy}:
                 written[node] = target
-    return Region(nodes, outputs, constants, written, compares)
+    return Region(nodes, outputs, constants, written, **choices)
 
 
 def assemble(gm: fx.GraphModule, pieces: Mapping[int, Sequence[fx.Node]],

@@ -15,16 +15,17 @@ import torch
 from torch import fx
 from torch.autograd.graph import increment_version
 
+from tenon import _abi
 from tenon.errors import TenonError
 from tenon.model import Bound, Code, Engine, Model, compile_graph
 from tenon.tensors import describe
 from tenon.torch import profile, sharing
 from tenon.torch import sizes as size_tools
-from tenon.torch.lowering import Value
+from tenon.torch.lowering import Unsupported, Value
 from tenon.torch.lowering.core import DTYPES
-from tenon.torch.sizes import Sizes
+from tenon.torch.sizes import Sizes, Unwritable
 from tenon.torch.split import Lowering
-from tenon.torch.stats import count, log
+from tenon.torch.stats import count, leftover, log
 from tenon.types import dense_strides
 
 SEED = "seed"
@@ -37,6 +38,11 @@ _compare.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 _numbers = itertools.count()
 _regions: weakref.WeakSet = weakref.WeakSet()
 _empty = torch._C._dynamo.guards._empty_strided_cpu
+
+
+class NoVersion(RuntimeError):
+    """Why there is no code for some sizes."""
+
 
 @functools.cache
 def engine_for(threads: int) -> Engine:
@@ -83,6 +89,21 @@ def refresh() -> None:
         region.forget()
 
 
+@torch.no_grad()
+def execute_nodes(nodes: Sequence[fx.Node], given: Mapping[fx.Node, Any],
+                  symbols: Mapping[str, int]) -> dict[fx.Node, Any]:
+    """What nodes yield, by PyTorch."""
+    found, sizes = dict(given), Sizes(symbols)
+
+    def value(node):
+        return found[node] if node in found else sizes.value(node.meta["val"])
+
+    for node in nodes:
+        args, kwargs = fx.map_arg((node.args, node.kwargs), value)
+        found[node] = node.target(*args, **kwargs)
+    return found
+
+
 class Version:
     """The code for some sizes, with its constants."""
 
@@ -111,16 +132,18 @@ class Region:
     written: inputs of the graph that have to become outputs, by output. Where
     the code allows it, the output is written there, and `inplace` has it.
     compares: constants are compared with copies before each call.
+    strict: PyTorch does not execute it where there is no code for its inputs.
     """
 
     def __init__(self, nodes: Sequence[fx.Node], outputs: Sequence[fx.Node],
                  constants: frozenset,
                  written: Mapping[fx.Node, fx.Node] | None = None,
-                 compares: bool = False):
+                 compares: bool = False, strict: bool = False):
         self.__name__ = f"tenon_region_{next(_numbers)}"  # in code of FX
         self.nodes = list(nodes)
         self.outputs = list(outputs)
         self._constants = constants
+        self._strict = strict
         lowering = self._lower(Sizes())
         self.inputs = list(lowering.inputs)
         tensors = [n.meta["val"] for n in self.inputs]
@@ -235,14 +258,17 @@ class Region:
 
     def codes(self) -> list[Code]:
         """What there is by now."""
-        return [v.code for v in [self._general, *self._versions.values()] if v]
+        return [v.code for v in self._made()]
+
+    def _made(self) -> list[Version]:
+        return [v for v in [self._general, *self._versions.values()]
+                if isinstance(v, Version)]
 
     def forget(self) -> None:
         """Constants are taken as changed at the next call."""
         with self._lock:
-            for version in [self._general, *self._versions.values()]:
-                if version is not None:
-                    version.seen = None
+            for version in self._made():
+                version.seen = None
 
     def _version_for(self, symbols: dict[str, int]) -> Version:
         """The code for the values of the symbols."""
@@ -253,14 +279,21 @@ class Region:
             found = self._versions.get(key)
             if found is None:
                 count("versions")
-                known = Sizes(symbols)
-                found = self._compile(self._lower(known), known)
-                self._versions[key] = found
+                found = self._versions[key] = self._compile_for(symbols)
                 if len(self._versions) > MOST_VERSIONS:
                     self._versions.popitem(last=False)
             else:
                 self._versions.move_to_end(key)
-            return found
+        if isinstance(found, NoVersion):
+            raise NoVersion(*found.args)
+        return found
+
+    def _compile_for(self, symbols: dict[str, int]) -> Version | NoVersion:
+        known = Sizes(symbols)
+        try:
+            return self._compile(self._lower(known), known)
+        except (TenonError, Unsupported, Unwritable) as e:
+            return NoVersion(str(e))
 
     # -- executing -----------------------------------------------------------
 
@@ -268,12 +301,36 @@ class Region:
         try:
             return self._execute(tensors)
         except TenonError as e:
-            if e.name != "UnknownShape" or not self.symbols:
+            if e.name == "UnknownShape" and self._general and self.symbols:
+                # Sizes of results follow from values.
+                log.warning("a graph is compiled for each shape: %s", e)
+                self._general = None
+                return self(*tensors)
+            # What is found before any work. The rest, such as an index that is
+            # out of range, is for who calls.
+            if e.code >= _abi.TENON_E_Mismatch or self._strict:
                 raise
-            # Sizes of results follow from values: found before any work.
-            log.warning("a graph is compiled for each shape: %s", e)
-            self._general = None
-            return self._execute(tensors)
+            return self._execute_eagerly(tensors, str(e))
+        except NoVersion as e:
+            if self._strict:
+                raise
+            return self._execute_eagerly(tensors, str(e))
+
+    def _execute_eagerly(self, tensors: Sequence[torch.Tensor],
+                         reason: str) -> list[torch.Tensor]:
+        """By PyTorch."""
+        leftover(f"the region of {self.outputs[-1].name}", reason)
+        count("fallbacks")
+        symbols = self._read(tensors) if self.symbols else {}
+        layouts = self._shapes(symbols) if self.symbols else self._layouts
+        found = execute_nodes(self.nodes, dict(zip(self.inputs, tensors)),
+                              symbols)
+        results = [repeated(found[node].to(dtype), *layout)
+                   for node, layout, dtype in
+                   zip(self.outputs, layouts, self._dtypes)]
+        for i, k in self._targets:
+            results[i] = tensors[k].copy_(results[i])
+        return results
 
     def _execute(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         if self.symbols:

@@ -33,10 +33,12 @@ def stats() -> dict[str, Any]:
     """Numbers since the process began or reset_stats: "graphs" and "regions"
     that were compiled, "nodes" that Tenon took, "leftovers" by operator and
     reason, "versions" compiled for single shapes, "repacked" constants that had
-    changed, "copies" of inputs whose strides could not be used."""
+    changed, "copies" of inputs whose strides could not be used, "fallbacks" of
+    regions to PyTorch where there was no code for the sizes of a call."""
     with _lock:
         found: dict[str, Any] = {name: _counts[name] for name in (
-            "graphs", "regions", "nodes", "versions", "repacked", "copies")}
+            "graphs", "regions", "nodes", "versions", "repacked", "copies",
+            "fallbacks")}
         found["leftovers"] = dict(_leftovers)
     return found
 
