@@ -269,6 +269,16 @@ class InferenceTest(BackendTest):
         x = torch.randn(3, 4)
         for n in (9, 10, 3, 12):
             self.assert_same(c(x, n), x * n + max(0, n - 7))
+
+        def f(x):
+            rows, columns = x.shape
+            return (x * (2 / rows) + rows / (columns - 1)).clamp(
+                max=rows / columns)
+
+        c = compiled(f, dynamic=True)
+        for rows in (3, 5, 8):
+            x = torch.randn(rows, 4).bfloat16()
+            self.assert_same(c(x), f(x))
         self.assertEqual(tenon_torch.stats()["leftovers"], {})
 
     def test_parts_of_any_size(self):

@@ -8,6 +8,7 @@ import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._prims_common import suggest_memory_format
 
+from tenon.torch import bags  # adds to REWRITES
 from tenon.torch.rewrites import REWRITES
 
 aten = torch.ops.aten

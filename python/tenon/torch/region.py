@@ -385,10 +385,12 @@ class Region:
 
     @staticmethod
     def _number(what, symbols) -> torch.Tensor:
-        """The seed of this execution, or a size as a number."""
+        """The seed of this execution, or a number of sizes: of s64 or f32."""
         if what == SEED:
             return torch.randint(2**62, ())
-        return torch.tensor(eval(what, {}, symbols), dtype=torch.int64)
+        value = eval(what, {}, symbols)
+        return torch.tensor(value, dtype=torch.float32 if
+                            isinstance(value, float) else torch.int64)
 
     def _bound(self, version: Version, tensors) -> Model:
         """The model with the constants as they are now."""

@@ -266,29 +266,17 @@ def as_strided_scatter(x, source, size, stride, storage_offset=None):
     return y.reshape(x.shape)
 
 
-@rewrites(aten._embedding_bag_forward_only.default)
-def embedding_bag(table, indices, offsets, scale_grad_by_freq=False, mode=0,
-                  sparse=False, weights=None, include_last_offset=False,
-                  padding_idx=-1):
-    """Sums and means of rows; only the first result is one of the layer."""
-    count, bags = indices.shape[0], offsets.shape[0] - include_last_offset
-    if mode == 2 or not known(count, bags):
+@rewrites(aten.histc.default)
+def histc(x, bins=100, min=0, max=0):
+    """Between bounds; those that follow from values are PyTorch's."""
+    if x.dtype not in (torch.float32, torch.bfloat16, torch.float16) or \
+            not known(*x.shape) or not -math.inf < min < max < math.inf:
         return NotImplemented
-    # Each row belongs to the last bag that begins at it or before.
-    begins = offsets.new_zeros(count + 1, dtype=torch.int64).index_add(
-        0, offsets[:bags], offsets.new_ones(bags, dtype=torch.int64))
-    bag = begins[:count].cumsum(0) - 1
-    kept = indices != padding_idx
-    rows = torch.where(kept[:, None], wide(table.index_select(0, indices)), 0)
-    if weights is not None:
-        rows = rows * weights[:, None]
-    y = rows.new_zeros(bags, table.shape[1]).index_add(0, bag, rows)
-    sizes = torch.zeros_like(offsets)
-    if mode == 1:
-        sizes = torch.zeros_like(offsets, dtype=torch.int64).index_add(
-            0, bag, kept.long())
-        y = y / sizes[:bags, None].clamp(min=1)
-    return y.to(table.dtype), bag, sizes, sizes.clone()
+    wide_x = wide(x).reshape(-1)
+    inside = (wide_x >= min) & (wide_x <= max)
+    at = torch.where(inside, wide_x - min, 0) * bins / (max - min)
+    at = at.long().clamp(max=bins - 1)
+    return wide_x.new_zeros(bins).index_add(0, at, inside.float()).to(x.dtype)
 
 
 # -- distances ---------------------------------------------------------------

@@ -13,23 +13,37 @@ class Unwritable(Exception):
     """An expression that Tenon's sizes cannot say."""
 
 
-def expression(value: Any) -> sympy.Expr | int:
-    """Of a SymInt or an int."""
-    if isinstance(value, torch.SymInt):
-        found = value.node.expr
-        return int(found) if found.is_number else found
-    return int(value)
+def expression(value: Any) -> sympy.Expr | int | float:
+    """Of a SymInt, a SymFloat or a number."""
+    kind = float if isinstance(value, (torch.SymFloat, float)) else int
+    if isinstance(value, (torch.SymInt, torch.SymFloat)):
+        value = value.node.expr
+        if not value.is_number:
+            return value
+    return kind(value)
+
+
+#: Functions of sizes that Python alone has.
+_PYTHON = {
+    functions.Max: "max({all})", functions.Min: "min({all})",
+    functions.ToFloat: "float({0})",
+    functions.IntTrueDiv: "({0}) / ({1})",
+    functions.FloatTrueDiv: "({0}) / ({1})",
+    functions.FloatPow: "({0}) ** ({1})",
+    functions.OpaqueUnaryFn_sqrt: "({0}) ** 0.5",
+}
 
 
 def write(value: sympy.Expr | int, python: bool = False) -> str:
     """With + - * // % and parentheses, which Python reads, too; for Python alone
-    also with max and min."""
+    also with max, min and functions of floats."""
     if isinstance(value, (sympy.Symbol, sympy.Integer, int)):
         return str(value)
+    if python and isinstance(value, (sympy.Float, float)):
+        return repr(float(value))
     parts = [write(a, python) for a in value.args]
-    if python and isinstance(value, (functions.Max, functions.Min)):
-        name = "max" if isinstance(value, functions.Max) else "min"
-        return f"{name}({', '.join(parts)})"
+    if python and type(value) in _PYTHON:
+        return _PYTHON[type(value)].format(*parts, all=", ".join(parts))
     parts = [f"({p})" if a.args or a.is_negative else p
              for p, a in zip(parts, value.args)]
     if isinstance(value, sympy.Add):
@@ -51,14 +65,16 @@ class Sizes:
     def __init__(self, known: Mapping[str, int] | None = None):
         self.known = dict(known or {})
 
-    def value(self, given: Any) -> sympy.Expr | int:
+    def value(self, given: Any) -> sympy.Expr | int | float:
         """A number, or an expression of symbols that are not known."""
         found = expression(given)
-        if isinstance(found, int) or not self.known:
+        if isinstance(found, (int, float)) or not self.known:
             return found
         found = found.subs({s: self.known[s.name] for s in found.free_symbols
                             if s.name in self.known})
-        return int(found) if found.is_number else found
+        if not found.is_number:
+            return found
+        return float(found) if isinstance(given, torch.SymFloat) else int(found)
 
     def text(self, given: Any) -> int | str:
         """The same as Tenon's sizes say it. Raises Unwritable."""

@@ -146,12 +146,15 @@ class Builder:
             return self.cast(given, dtype)
         if isinstance(given, (bool, int, float)):
             return self.scalar(given, dtype)
-        if isinstance(given, torch.SymInt):
+        if isinstance(given, (torch.SymInt, torch.SymFloat)):
             number = self.sizes.value(given)
-            if isinstance(number, int):
+            if isinstance(number, (int, float)):
                 return self.scalar(number, dtype)
             self.size_symbols.update(s.name for s in number.free_symbols)
-            return self.cast(self._size(write(number, python=True)), dtype)
+            return self.cast(self._size(
+                write(number, python=True),
+                torch.float32 if isinstance(given, torch.SymFloat)
+                else torch.int64), dtype)
         raise Unsupported(f"an operand is {type(given).__name__}")
 
     @property
@@ -172,13 +175,13 @@ class Builder:
         self._offsets += 1
         return self.scalar(self._offsets, torch.int64)
 
-    def _size(self, expression: str) -> Value:
-        """A size that is not known, as s64 of rank 0, which each execution
+    def _size(self, expression: str, dtype: torch.dtype) -> Value:
+        """A number of sizes that are not known, of rank 0, which each execution
         gives."""
         if expression not in self._size_edges:
             self._size_edges[expression] = self.graph.input(
-                f"size {expression}", (), "s64")
-        return Value(self._size_edges[expression], torch.int64, ())
+                f"size {expression}", (), type_of(dtype))
+        return Value(self._size_edges[expression], dtype, ())
 
     @property
     def size_ids(self) -> dict[int, str]:

@@ -284,7 +284,8 @@ def arithmetic(kind):
 
 for _operators, _kind in [
         ((aten.mul.Tensor, aten.mul.Scalar), "Multiply"),
-        ((aten.div.Tensor, aten.div.Scalar), "Divide"),
+        ((aten.div.Tensor, aten.div.Scalar, aten.true_divide.Tensor),
+         "Divide"),
         ((aten.maximum.default,), "Maximum"),
         ((aten.minimum.default,), "Minimum"),
         ((aten.atan2.default,), "Atan2")]:
@@ -340,7 +341,8 @@ def div_mode(b, x, y, *, rounding_mode):
     return b.cast(quotient, dtype)
 
 
-@lowers(aten.remainder.Tensor, aten.remainder.Scalar)
+@lowers(aten.remainder.Tensor, aten.remainder.Scalar,
+        aten.remainder.Scalar_Tensor)
 def remainder(b, x, y):
     return b.op("Remainder", *operands(b, x, y), mode="floor")
 

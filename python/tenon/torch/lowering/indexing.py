@@ -9,6 +9,8 @@ import torch
 from tenon.torch.lowering.core import Unsupported, lowers, positive
 
 aten = torch.ops.aten
+#: Of which the positions are held in memory.
+_MOST_ROWS = 1 << 22
 
 
 @lowers(aten.embedding.default)
@@ -51,6 +53,42 @@ def index(b, x, indices):
             list(range(len(shape))) + list(range(len(shape) + first, rank))
         y = b.op("StaticTranspose", y, order=back)
     return y
+
+
+@lowers(aten.as_strided.default)
+def as_strided(b, x, size, stride, storage_offset=None):
+    """Elements by where they are in memory."""
+    source = b.source
+    shape, strides, wanted = (b.shape(v) for v in (
+        source.shape, source.stride(), stride))
+    if b.shape(size) == shape and storage_offset in (
+            None, source.storage_offset()) and all(
+            n == 1 or s == w for n, s, w in zip(shape, strides, wanted)):
+        return x  # what decompositions end with to have eager's strides
+    size, stride, shape, strides, (first,) = (
+        b.static("a size or stride", v) for v in (
+            size, stride, shape, strides, [storage_offset or 0]))
+    count = math.prod(shape)
+    if not count or \
+            source.untyped_storage().nbytes() != count * source.itemsize:
+        raise Unsupported("memory beside an operand is read")
+    order = sorted(range(x.rank), key=lambda i: (-strides[i], shape[i]))
+    # As many of the last dims as are whole rows of the memory are one.
+    row, kept = 1, len(size)
+    while kept and stride[kept - 1] == row and not any(
+            s % (row * size[kept - 1])
+            for s in (count, first, *stride[:kept - 1])):
+        row, kept = row * size[kept - 1], kept - 1
+    if math.prod(size[:kept]) > _MOST_ROWS:
+        raise Unsupported("very many rows of memory are read")
+    at = torch.full(size[:kept], first // row)
+    for i in range(kept):
+        at += torch.arange(size[i]).reshape([-1] + [1] * (kept - 1 - i)) * (
+            stride[i] // row)
+    rows = b.reshape(b.transpose(x, order), [count // row, row])
+    y = b.op("Gather", rows, b.constant("rows", at.reshape(-1)), axis=0,
+             shape=[at.numel(), row])
+    return b.reshape(y, size)
 
 
 def joined(b, tensors):

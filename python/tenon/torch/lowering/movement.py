@@ -121,18 +121,6 @@ def slice_(b, x, dim=0, start=None, end=None, step=1):
                 shape=b.result.shape)
 
 
-@lowers(aten.as_strided.default)
-def as_strided(b, x, size, stride, storage_offset=None):
-    """What decompositions end with to have eager's strides: nothing moves."""
-    shape, given, wanted = (b.shape(v) for v in (
-        b.source.shape, b.source.stride(), stride))
-    if b.shape(size) != shape or any(
-            n != 1 and s != w for n, s, w in zip(shape, given, wanted)) or \
-            storage_offset not in (None, b.source.storage_offset()):
-        raise Unsupported("memory is read in another order")
-    return x
-
-
 @lowers(aten.select.int, aten.select_copy.int)
 def select(b, x, dim, index):
     dim = positive(dim, x.rank)

@@ -152,6 +152,50 @@ def signbit(b, x):
     return Terms(b).negative(b.cast(x, _WIDE))
 
 
+#: Of the polynomial of 1 / (1 + x / 2) in the exponent of erfc: Press et al.,
+#: Numerical Recipes, 6.2.
+_ERFC = (0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807,
+         -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223)
+
+
+@special(aten.erfc.default)
+def erfc(t, x):
+    """Near 0 from erf; elsewhere its own series, which keeps the digits of small
+    results."""
+    size = t.op("Abs", x)
+    ratio = t.op("Reciprocal", t.add(t.mul(size, 0.5), 1))
+    # The square of what has few bits is exact, and so is the rest.
+    coarse = t.div(t.op("Round", t.mul(size, 256)), 256)
+    rest = t.mul(t.sub(size, coarse), t.add(size, coarse))
+    far = t.mul(t.mul(ratio, t.op("Exp", t.sub(
+        t.polynomial(ratio, _ERFC), rest))),
+        t.op("Exp", t.mul(t.mul(coarse, coarse), -1)))
+    far = t.select(t.above(size, 20), 0, far)
+    far = t.select(t.above(0, x), t.sub(2, far), far)
+    return t.select(t.above(0.5, size), t.sub(1, t.op("Erf", x)), far)
+
+
+@special(aten.digamma.default)
+def digamma(t, x):
+    """psi(x) = psi(x + 1) - 1 / x, up to where its series is exact; below 0 by
+    reflection, psi(1 - x) - pi / tan(pi x)."""
+    low = t.above(0, x)
+    z, y = t.select(low, t.sub(1, x), x), 0
+    for i in range(6):
+        y = t.sub(y, t.div(1, t.add(z, i)))
+    z = t.add(z, 6)
+    inverse = t.op("Reciprocal", t.mul(z, z))
+    series = t.polynomial(inverse, [1 / 240, -1 / 252, 1 / 120, -1 / 12, 0])
+    y = t.add(y, t.add(t.sub(t.op("Log", z), t.div(0.5, z)), series))
+    angle = t.mul(t.sub(x, t.op("Round", x)), math.pi)
+    mirrored = t.sub(y, t.div(t.mul(t.op("Cos", angle), math.pi),
+                              t.op("Sin", angle)))
+    whole = t.b.op("Equal", angle, t.b.scalar(0, _WIDE), dtype=torch.bool)
+    y = t.select(low, t.select(whole, math.nan, mirrored), y)
+    zero = t.b.op("Equal", x, t.b.scalar(0, _WIDE), dtype=torch.bool)
+    return t.select(zero, t.div(-1, x), y)  # -0 has its own
+
+
 #: Factors of 1 / (x + 1), 1 / (x + 2) and so on: Lanczos' series of the gamma
 #: function with g = 5.
 _LANCZOS = (76.18009172947146, -86.50532032941677, 24.01409824083091,
