@@ -294,6 +294,24 @@ class InferenceTest(BackendTest):
         stats = tenon_torch.stats()
         self.assertEqual((stats["leftovers"], stats["versions"]), ({}, 0))
 
+    def test_writes_to_parts_of_any_size(self):
+        def f(x, y):
+            x = x + 1
+            x[:, :3] = y[:, 2:5]
+            x[:, -2:] *= 3
+            x[:1] += 2
+            x[1:] = y[1:]
+            x[1:, 4:] -= 5
+            x[:, :] *= y
+            return x
+
+        c = compiled(f, dynamic=True)
+        for n in (5, 9, 70):
+            x, y = torch.randn(2, 3, n, n).unbind()
+            self.assert_same(c(x, y), f(x, y))
+        stats = tenon_torch.stats()
+        self.assertEqual((stats["leftovers"], stats["versions"]), ({}, 0))
+
     def test_sizes_that_follow_from_numbers_alone(self):
         def f(x):  # the words of each expert, and the way back
             words = x.double().flatten(0, 1).cos().float()  # by PyTorch

@@ -50,6 +50,10 @@ def sound(batch, length):
             "decoder_input_ids": words(batch, length)}
 
 
+def wave(batch, length):
+    return {"input_values": torch.randn(batch, 640 + 16 * length)}
+
+
 def image(batch, length):
     return {"pixel_values": torch.randn(batch, 3, 64, 64)}
 
@@ -130,6 +134,15 @@ MODELS = {
     "gemma": from_config("GemmaForCausalLM", padded, **GROUPED, head_dim=16),
     "mixtral": from_config("MixtralForCausalLM", text, **GROUPED,
                            num_local_experts=4, num_experts_per_tok=2),
+    "gemma3": from_config(
+        "Gemma3ForCausalLM", padded, **GROUPED, head_dim=16, pad_token_id=0,
+        eos_token_id=2, sliding_window=8, layer_types=[
+            "sliding_attention", "full_attention", "sliding_attention"]),
+    "bloom": from_config("BloomForCausalLM", padded, vocab_size=WORDS,
+                         hidden_size=64, n_layer=2, n_head=4, pad_token_id=0,
+                         eos_token_id=2),
+    "longformer": from_config("LongformerModel", padded, **TEXT,
+                              pad_token_id=0, attention_window=8),
     "mamba": from_config("MambaForCausalLM", text, hidden_size=32,
                          num_hidden_layers=2, vocab_size=WORDS, state_size=8),
     "t5": from_config("T5ForConditionalGeneration", two_texts, vocab_size=WORDS,
@@ -140,6 +153,11 @@ MODELS = {
     "whisper": from_config("WhisperForConditionalGeneration", sound, **BOTH,
                            num_mel_bins=20, max_source_positions=32,
                            max_target_positions=64),
+    "wav2vec2": from_config(
+        "Wav2Vec2Model", wave, **SMALL, conv_dim=[16, 16, 16],
+        conv_kernel=[10, 3, 3], conv_stride=[5, 2, 2], mask_time_prob=0.0,
+        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
+        mask_feature_prob=0.0, layerdrop=0.0),
     "vit": from_config("ViTModel", image, **IMAGE),
     "swin": from_config("SwinModel", image, image_size=64, patch_size=4,
                         embed_dim=32, depths=[2, 2], num_heads=[2, 4],
@@ -148,6 +166,10 @@ MODELS = {
         "CLIPModel", image_and_text, projection_dim=32,
         text_config=dict(TEXT, projection_dim=32),
         vision_config=dict(IMAGE, projection_dim=32)),
+    "segformer": from_config(
+        "SegformerForSemanticSegmentation", image,
+        hidden_sizes=[16, 32, 48, 64], decoder_hidden_size=32,
+        depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 4]),
     "resnet18": from_timm("resnet18"),
     "efficientnet": from_timm("efficientnet_b0"),
     "convnext": from_timm("convnext_atto"),

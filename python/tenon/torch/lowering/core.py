@@ -18,6 +18,8 @@ DTYPES = {
     torch.float64: "f64", torch.int64: "s64", torch.int32: "s32",
     torch.int8: "s8", torch.uint8: "u8", torch.bool: "boolean",
 }
+#: Where a slice ends that goes to the end.
+END = 2**63 - 1
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
 Number = bool | int | float

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from tenon.torch.lowering.core import Unsupported, lowers, positive
+from tenon.torch.lowering.core import END, Unsupported, lowers, positive
 
 aten = torch.ops.aten
 #: Of which the positions are held in memory.
@@ -199,20 +199,27 @@ def scatter_reduce(b, x, dim, index, source, reduce, *, include_self=True):
 @lowers(aten.slice_scatter.default)
 def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
     dim = positive(dim, x.rank)
-    size, count = b.static("a size", [x.shape[dim], source.shape[dim]])
-    start = b.sizes.text(0 if start is None else start)
-    if isinstance(start, str):
+    size, count, start = (b.sizes.value(v) for v in (
+        x.shape[dim], source.shape[dim], start or 0))
+    if count == size and step == 1:
+        return b.cast(source, x.dtype)
+    if not isinstance(start, int):
         raise Unsupported("where the slice begins is not known")
-    start = min(max(start + size if start < 0 else start, 0), size)
+    if isinstance(size, int):
+        start = min(max(start + size if start < 0 else start, 0), size)
+    elif start < 0 and start + count:
+        raise Unsupported("where the slice begins is not known")
+    rest = size - count - start if start >= 0 else 0
     if step != 1:
+        count, = b.static("a size", [count])
         at = b.constant("positions", start + step * torch.arange(count))
         return index_put(b, x, [None] * dim + [at], source)
     parts = [] if start == 0 else [slice_of(b, x, dim, 0, start)]
     parts.append(b.cast(source, x.dtype))
-    if start + count < size:
-        parts.append(slice_of(b, x, dim, start + count, size))
-    if len(parts) == 1:
-        return parts[0]
+    if rest != 0:
+        if not isinstance(count, int):
+            raise Unsupported("where the slice ends is not known")
+        parts.append(slice_of(b, x, dim, start + count, END))
     return b.op("Concat", *parts, axis=dim, shape=x.shape)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from tenon.torch.lowering.core import (FLOATS, Builder, Unsupported, Value,
-                                       lowers, positive)
+from tenon.torch.lowering.core import (END, FLOATS, Builder, Unsupported,
+                                       Value, lowers, positive)
 
 aten = torch.ops.aten
 prims = torch.ops.prims
-_END = 2**63 - 1
 
 
 @lowers(aten.view.default, aten.reshape.default, aten._unsafe_view.default,
@@ -104,10 +103,10 @@ def positions(b, size, start, step, dtype=torch.int64):
 def slice_(b, x, dim=0, start=None, end=None, step=1):
     dim = positive(dim, x.rank)
     start = 0 if start is None else start
-    end = _END if end is None else end
+    end = END if end is None else end
     first, last = b.sizes.value(start), b.sizes.value(end)
     if isinstance(first, int) and last == b.sizes.value(x.shape[dim]):
-        last = _END
+        last = END
     if isinstance(first, int) and isinstance(last, int):
         return sliced(b, x, dim, first, last, step, b.result.shape)
     size = b.result.shape[dim]
@@ -127,7 +126,7 @@ def select(b, x, dim, index):
     index = b.sizes.text(index)
     if isinstance(index, str):
         raise Unsupported("the index is a size that is not known")
-    end = _END if index == -1 else index + 1
+    end = END if index == -1 else index + 1
     return b.reshape(sliced(b, x, dim, index, end), b.result.shape)
 
 
@@ -196,7 +195,7 @@ def flip(b, x, dims):
     dims = [positive(d, x.rank) for d in dims]
     if not dims:
         return x
-    return b.op("Slice", x, begins=[-1] * len(dims), ends=[-_END] * len(dims),
+    return b.op("Slice", x, begins=[-1] * len(dims), ends=[-END] * len(dims),
                 axes=dims, steps=[-1] * len(dims), shape=x.shape)
 
 
