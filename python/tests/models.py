@@ -46,9 +46,14 @@ STEPS = {"sgd": lambda p: torch.optim.SGD(p, lr=1e-3),
 LEFT = {
     "longformer": {"aten.as_strided.default",  # of any length
                    "aten.constant_pad_nd.default"},
-    "mixtral": {"aten.sort.default",
-                "transformers.grouped_mm_fallback.default",
-                "transformers.grouped_mm_fallback_backward.default"},
+    "deberta": {"aten.sign.default"},
+    "mixtral": {"aten.histc.default",  # of any length
+                "aten.sort.default", "transformers.grouped_mm_fallback.default",
+                "transformers.grouped_mm_fallback_backward.default",
+                "aten._scaled_dot_product_flash_attention_for_cpu_backward"
+                ".default"},
+    "swin": {"aten.as_strided.default"},
+    "convnext": {"aten.as_strided.default"},
 }
 #: Batches and lengths.
 SIZES = [(2, 20), (3, 26), (4, 33), (2, 48)]
