@@ -4,6 +4,7 @@
 #include "dialects/graph/OpFacts.h"
 #include "passes/ops/Costs.h"
 #include "passes/ops/OpKinds.h"
+#include "passes/ops/Packing.h"
 #include "passes/ops/ViewedLoops.h"
 #include "passes/support/GraphAttrs.h"
 
@@ -46,6 +47,19 @@ bool FusedPrologue::fitsThreads(tile::AttentionOp op, Value v) const {
   return bytes && *bytes <= headBytes();
 }
 
+/// Whether items copy rows of src, whose columns lie apart. They do while
+/// panels pass, not where one item owns all rows of a panel that it packs.
+static bool copiesRows(tile::MatMulOp op, tile::PackOp pack) {
+  auto src = rankedType(op.getSrc()), w = rankedType(pack.getWeights());
+  auto rows = rowsOfMatrix(rankedType(op.getDst()), w);
+  ArrayRef<int64_t> matrix = w.getShape().take_back(2);
+  return rows && *rows >= kMinRowBlock && !ShapedType::isDynamicShape(matrix) &&
+         copiesRowsAcross(
+             strideAlong(op.getSrc(), src.getRank() - 1), bytesOf(src),
+             matrix[0],
+             ceilDiv(matrix[1], static_cast<int64_t>(pack.getPanel())));
+}
+
 bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
   if (auto attention = dyn_cast<tile::AttentionOp>(user))
     return !isKnownOnce(pack.getWeights()) &&
@@ -55,7 +69,8 @@ bool FusedPrologue::packs(Operation *user, tile::PackOp pack) const {
   if (weights.isDynamicDim(last - 1) || isKnownOnce(pack.getWeights()))
     return false;
   auto product = dyn_cast<tile::MatMulOp>(user);
-  if (!product || product.getWeights() != pack.getResult())
+  if (!product || product.getWeights() != pack.getResult() ||
+      copiesRows(product, pack))
     return false;
   auto bytes = bytesOfRows(product, pack);
   LDBG() << "rows that meet packed weights have " << bytes.value_or(-1)

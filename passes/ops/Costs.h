@@ -10,6 +10,7 @@
 #include "dialects/support/Rounding.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace tenon::passes {
 
@@ -32,8 +33,26 @@ inline constexpr int64_t kNontemporalBytes = 16 << 20;
 
 using codegen::kLineBytes;
 
+/// The fewest rows of a block: a multiple of the heights of register tiles, 4,
+/// 6, 8 and 12.
+inline constexpr int64_t kMinRowBlock = 24;
+
 /// Rows whose distance is a multiple of this share few sets of the cache.
 inline constexpr int64_t kBadStride = 1024; // bytes
+
+/// Whether the rows of A are first copied, for a product with so many panels:
+/// its `columns` lie `apart` elements of `size` bytes from each other, and each
+/// panel would read a line for every element of a row. A few columns have their
+/// lines in L1, unless these share few sets of it.
+inline bool copiesRowsAcross(std::optional<int64_t> apart, int64_t size,
+                             int64_t columns, int64_t panels) {
+  constexpr int64_t kMinPanelsAcross = 6;
+  constexpr int64_t kMinColumnsAcross = 288, kMinColumnsInFewSets = 64;
+  if (apart == 1 || panels < kMinPanelsAcross)
+    return false;
+  bool inFewSets = apart && *apart * size % kBadStride == 0;
+  return columns >= (inFewSets ? kMinColumnsInFewSets : kMinColumnsAcross);
+}
 
 /// Up to so many rows of src, kernels dequantize quantized weights in
 /// registers. With more rows, work items first make an f32 panel of them in

@@ -57,22 +57,26 @@ bool isRowMajor(Value v) {
   return !reshape || isRowMajor(reshape.getSrc());
 }
 
-/// Whether neighbours along dim `dim` of `v` lie together in memory.
-bool isContiguous(Value v, int64_t dim) {
+} // namespace
+
+std::optional<int64_t> strideAlong(Value v, int64_t dim) {
   Transposed view = skipTransposes(v);
   Operation *def = view.source.getDefiningOp();
   auto reshape = dyn_cast_or_null<graph::StaticReshapeOp>(def);
   if (def && (def->hasAttr(kOrderAttr) || isStridedResult(view.source) ||
               (reshape && !isRowMajor(reshape.getSrc()))))
-    return false;
+    return std::nullopt;
   SmallVector<int64_t> strides = callerStrides(view);
   if (!strides.empty())
-    return strides[dim] == 1;
-  return (view.order.empty() ? dim : view.order[dim]) ==
-         rankedType(v).getRank() - 1;
+    return strides[dim];
+  ArrayRef<int64_t> inside =
+      rankedType(view.source)
+          .getShape()
+          .drop_front((view.order.empty() ? dim : view.order[dim]) + 1);
+  if (ShapedType::isDynamicShape(inside))
+    return std::nullopt;
+  return llvm::product_of(inside);
 }
-
-} // namespace
 
 bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
   // docs/cost-model.md
@@ -87,8 +91,8 @@ bool readsInPlace(RankedTensorType dst, Value src, Value weights) {
   if (w.isDynamicDim(rank - 2)) // the sum is cut into parts of known length
     return false;
   return rows && !isKnownOnce(weights) &&
-         ((*rows <= kFewRows && isContiguous(weights, rank - 1)) ||
-          (*rows <= kFewDots && isContiguous(weights, rank - 2)));
+         ((*rows <= kFewRows && strideAlong(weights, rank - 1) == 1) ||
+          (*rows <= kFewDots && strideAlong(weights, rank - 2) == 1));
 }
 
 bool widensOften(Operation *op, int64_t minRows) {

@@ -72,6 +72,10 @@ struct Packing {
                               mlir::Value weights, WindowAttrs window) const;
 };
 
+/// How many elements neighbours along dim `dim` of `v` are apart in memory,
+/// where that is known.
+std::optional<int64_t> strideAlong(mlir::Value v, int64_t dim);
+
 /// Whether packing `weights` [.., K, N] would take longer than their product
 /// with `src`: they change with every execution and meet few rows of it.
 bool readsInPlace(mlir::RankedTensorType dst, mlir::Value src,

@@ -27,6 +27,41 @@ func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x128xf32>, %y: tensor<32x128
 
 // -----
 
+// Items copy rows of a src whose columns lie apart, so that weights are packed
+// before; here the columns share few sets of the cache.
+// CHECK-LABEL: func.func @main
+// CHECK:         call @g_pack(
+// CHECK:         call @g_matmul(
+func.func @main(%x: tensor<64x256xf32>, %w: tensor<64x128xf32>) -> tensor<256x128xf32> {
+  %t = graph.StaticTranspose %x {order = [1, 0]} : (tensor<64x256xf32>) -> tensor<256x64xf32>
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %t, %p : tensor<256x64xf32>, tensor<8x64x16xf32> -> tensor<256x128xf32>
+  return %0 : tensor<256x128xf32>
+}
+
+// -----
+
+// Declines: columns in many sets, few panels, few rows.
+// CHECK-LABEL: func.func @main
+// CHECK:         call @g_pack_matmul(
+// CHECK:         call @g_pack_matmul
+// CHECK:         call @g_pack_matmul
+// CHECK-NOT:     call
+func.func @main(%x: tensor<64x260xf32>, %w: tensor<64x128xf32>, %y: tensor<64x256xf32>, %v: tensor<64x80xf32>, %z: tensor<64x20xf32>) -> (tensor<260x128xf32>, tensor<256x80xf32>, tensor<20x128xf32>) {
+  %s = graph.StaticTranspose %x {order = [1, 0]} : (tensor<64x260xf32>) -> tensor<260x64xf32>
+  %t = graph.StaticTranspose %y {order = [1, 0]} : (tensor<64x256xf32>) -> tensor<256x64xf32>
+  %u = graph.StaticTranspose %z {order = [1, 0]} : (tensor<64x20xf32>) -> tensor<20x64xf32>
+  %p = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %q = tile.pack %v panel 16 : tensor<64x80xf32> -> tensor<5x64x16xf32>
+  %r = tile.pack %w panel 16 : tensor<64x128xf32> -> tensor<8x64x16xf32>
+  %0 = tile.matmul %s, %p : tensor<260x64xf32>, tensor<8x64x16xf32> -> tensor<260x128xf32>
+  %1 = tile.matmul %t, %q : tensor<256x64xf32>, tensor<5x64x16xf32> -> tensor<256x80xf32>
+  %2 = tile.matmul %u, %r : tensor<20x64xf32>, tensor<8x64x16xf32> -> tensor<20x128xf32>
+  return %0, %1, %2 : tensor<260x128xf32>, tensor<256x80xf32>, tensor<20x128xf32>
+}
+
+// -----
+
 // Declines: two products read the panels.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_pack(

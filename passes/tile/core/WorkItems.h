@@ -74,9 +74,6 @@ mlir::Value scratchView(IndexMath &m, mlir::Value scratch, mlir::Type element,
 /// Memory for `count` elements that sections leave to later ones.
 mlir::Value allocateBetween(IndexMath &m, mlir::Type element, Index count);
 
-/// A multiple of the heights of register tiles, 4, 6, 8 and 12.
-inline constexpr int64_t kMinRowBlock = 24;
-
 /// Rows of a block whose `k` columns take half of L2, beside a panel of
 /// weights; a multiple of `multiple`.
 int64_t rowBlock(std::optional<int64_t> rows, std::optional<int64_t> k,

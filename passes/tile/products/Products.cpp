@@ -44,10 +44,6 @@ constexpr int64_t kMinRowsOfParts = 9;
 /// With so many panels at most, the first of them, for which rows of A come
 /// from beyond L2, takes a share of the time that pays to prefetch them ahead.
 constexpr int64_t kFewPanels = 32;
-/// From so many panels and columns on, an A with strided columns is copied into
-/// contiguous rows first. Otherwise each panel would read a line for every
-/// element of a row.
-constexpr int64_t kMinPanelsAcross = 6, kMinColumnsAcross = 288;
 /// What counts for an unknown number of panels.
 constexpr int64_t kUnknownPanels = 8;
 /// Multiplications that are worth an item of their own.
@@ -69,18 +65,18 @@ struct RowCopy {
   Type element;
 
   /// For the columns of `sum`, a part of K.
-  static RowCopy of(const MatMulProblem &p, Index sum, bool across,
+  static RowCopy of(const MatMulProblem &p, Index sum, Index alongK,
                     int64_t rowDim, Index numPanels, int64_t block) {
     constexpr int64_t kMinPanels = 8;
     int64_t panels = numPanels.constant().value_or(kUnknownPanels);
     auto k = sum.constant();
     if (p.made)
       return {*k, p.made->elementType(), block};
-    if (across && k && *k >= kMinColumnsAcross && panels >= kMinPanelsAcross &&
+    int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;
+    if (k && copiesRowsAcross(alongK.constant(), size, *k, panels) &&
         block >= kMinRowBlock)
       return {*k, p.elementOfA(), block};
     RowCopy copy;
-    int64_t size = p.elementOfA().getIntOrFloatBitWidth() / 8;
     auto stride = p.a.strides[rowDim].constant();
     if (p.interleave == 1 || !k || !stride || *stride * size % kBadStride ||
         panels < kMinPanels || block < kTileRows)
@@ -393,7 +389,7 @@ void PackedMatMulEmitter::emitSection(Index from, Index k, SumPart part) {
   RowCopy copy;
   bool across = !aK.isConstant(1);
   if (p.made || (panelLast && (ctx.target.getMatrixUnit() || across)))
-    copy = RowCopy::of(p, k, across, space.rowDim, panels, block);
+    copy = RowCopy::of(p, k, aK, space.rowDim, panels, block);
   auto few = panels.constant();
   rowsStream = few && *few <= kFewPanels && !streams && !copy.bytes &&
                bytesOfA.value_or(l2Bytes + 1) > l2Bytes;

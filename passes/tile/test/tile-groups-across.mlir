@@ -44,3 +44,27 @@ func.func private @panels(%t: tensor<100x300xf32>, %p: tensor<5x300x24xf32>) -> 
   %0 = tile.matmul %t, %p : tensor<100x300xf32>, tensor<5x300x24xf32> -> tensor<100x120xf32>
   return %0 : tensor<100x120xf32>
 }
+
+// -----
+
+// Columns 1024 bytes apart share few sets of the cache: 64 are enough.
+// CHECK-LABEL: func.func private @sets.l(
+// CHECK-SAME:    memref<256x64xf32, strided<[1, 256]>>
+// CHECK:           linalg.copy {codegen.prefetch = array<i64: 8192>} ins(%{{.*}} : memref<{{.*}}x32xf32, strided<[1, 256]{{.*}} outs(%{{.*}} : memref<{{.*}}x32xf32, strided<[80, 1]
+// CHECK-LABEL: func.func private @few.l(
+// CHECK-NOT:     linalg.copy
+func.func @main(%x: tensor<64x256xf32>, %p: tensor<6x64x24xf32>, %y: tensor<63x256xf32>, %q: tensor<6x63x24xf32>) -> (tensor<256x144xf32>, tensor<256x144xf32>) {
+  %s = graph.StaticTranspose %x {order = [1, 0]} : (tensor<64x256xf32>) -> tensor<256x64xf32>
+  %t = graph.StaticTranspose %y {order = [1, 0]} : (tensor<63x256xf32>) -> tensor<256x63xf32>
+  %0 = call @sets(%s, %p) {tile.label = "sets"} : (tensor<256x64xf32>, tensor<6x64x24xf32>) -> tensor<256x144xf32>
+  %1 = call @few(%t, %q) {tile.label = "few"} : (tensor<256x63xf32>, tensor<6x63x24xf32>) -> tensor<256x144xf32>
+  return %0, %1 : tensor<256x144xf32>, tensor<256x144xf32>
+}
+func.func private @sets(%t: tensor<256x64xf32>, %p: tensor<6x64x24xf32>) -> tensor<256x144xf32> attributes {tile.group = #tile.group<contraction>} {
+  %0 = tile.matmul %t, %p : tensor<256x64xf32>, tensor<6x64x24xf32> -> tensor<256x144xf32>
+  return %0 : tensor<256x144xf32>
+}
+func.func private @few(%t: tensor<256x63xf32>, %p: tensor<6x63x24xf32>) -> tensor<256x144xf32> attributes {tile.group = #tile.group<contraction>} {
+  %0 = tile.matmul %t, %p : tensor<256x63xf32>, tensor<6x63x24xf32> -> tensor<256x144xf32>
+  return %0 : tensor<256x144xf32>
+}
