@@ -10,8 +10,8 @@
 // group, so no cycle can arise and one pass suffices. A group is executed at
 // the place of its first operation. A row operation whose operands are older
 // joins a later group that reads the same tensor over the same rows: two sums
-// of one tensor are one pass over it. At last, elementwise groups that one
-// later group alone reads move into it:
+// of one tensor are one pass over it. At last, elementwise groups move into
+// the later group that reads them:
 //
 //   %d = call @dequantize(%q)            %r = call @fc2(%x, %w, %q)
 //   %r = call @fc2(%x, %w, %d)     ->
@@ -34,6 +34,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/DebugLog.h"
+
+#include <limits>
 
 #define DEBUG_TYPE "tenon-form-groups"
 
@@ -139,7 +141,8 @@ struct FusionPlanner {
   }
 
   /// Whether the elementwise group `from` can be computed inside group `to`, of
-  /// whose operations, or `joining`, each that reads it reads it directly.
+  /// whose operations, or `joining`, each that reads it reads it directly. If
+  /// both are elementwise, others may read it later: it is written as well.
   bool canMove(int from, int to, Operation *joining = nullptr) {
     const Group &e = groups[from], &g = groups[to];
     // Packing reads each element once.
@@ -157,10 +160,14 @@ struct FusionPlanner {
     ArrayRef<int64_t> space = g.space;
     if (pack)
       space = rankedType(pack.getWeights()).getShape();
+    bool isWritten = g.kind == GroupKind::elementwise &&
+                     orderOf(e.ops.back()->getResult(0)) ==
+                         orderOf(g.ops.back()->getResult(0));
     auto reads = [&](Operation *user) {
       int at = groupOf.lookup_or(user, -1);
       return user == joining || at == from ||
-             (at == to && !(epilogue && user == g.ops.front()));
+             (at == to && !(epilogue && user == g.ops.front())) ||
+             (isWritten && (at > to || isa<func::ReturnOp>(user)));
     };
     for (Operation *op : e.ops) {
       Value result = op->getResult(0);
@@ -188,20 +195,21 @@ struct FusionPlanner {
     });
     for (Operation *op : e.ops) {
       groupOf[op] = to;
-      remark(op, "it is computed in the only group that reads it");
+      remark(op, "it is computed in the first group that reads it");
     }
     g.ops.insert(at, e.ops.begin(), e.ops.end());
     e.ops.clear();
   }
 
-  /// Elementwise groups go where their only reader is. Returns how many.
+  /// Elementwise groups go where their first reader is. Returns how many.
   int64_t moveToReaders() {
     int64_t moved = 0;
     for (int from = groups.size() - 1; from >= 0; --from) {
-      int to = -1;
+      constexpr int none = std::numeric_limits<int>::max();
+      int to = none;
       for (Operation *user : groups[from].ops.back()->getUsers())
-        to = std::max(to, groupOf.lookup_or(user, -1));
-      if (to > from && canMove(from, to)) {
+        to = std::min(to, groupOf.lookup_or(user, none));
+      if (to != none && to > from && canMove(from, to)) {
         move(from, to);
         ++moved;
       }

@@ -129,3 +129,34 @@ func.func @main(%k: tensor<8x8xsi8>) -> tensor<1x8x8xf32> {
   %2 = tile.pack %1 panel 8 : tensor<8x8xf32> -> tensor<1x8x8xf32>
   return %2 : tensor<1x8x8xf32>
 }
+
+// -----
+
+// A moment of an optimiser is written, and read by the step that follows: one
+// pass over all.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[R:.*]]:2 = call @g_Sqrt_Multiply_Add_Divide(%arg0, %arg1)
+// CHECK-NEXT:    return %[[R]]#{{[01]}}, %[[R]]#{{[01]}}
+func.func @main(%g: tensor<8x8xf32>, %m: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = graph.Multiply %g, %g : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = graph.Add %0, %m : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = graph.Sqrt %g : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = graph.Divide %1, %2 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1, %3 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// Declines: a product reads it before; it is written in another order.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    %[[A:.*]] = call @g_Add(
+// CHECK-NEXT:    call @g_matmul_Multiply(%[[A]],
+// CHECK-NEXT:    call @g_Sqrt_Divide(
+func.func @main(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %p: tensor<1x8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = graph.Add %x, %y : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = tile.matmul %0, %p : tensor<8x8xf32>, tensor<1x8x8xf32> -> tensor<8x8xf32>
+  %2 = graph.Multiply %1, %y : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = graph.Sqrt %2 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %4 = graph.Divide %0, %3 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2, %4 : tensor<8x8xf32>, tensor<8x8xf32>
+}
