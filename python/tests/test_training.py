@@ -83,6 +83,14 @@ class TrainingTest(BackendTest):
                                  getattr(torch.optim, name), foreach=foreach,
                                  steps=2)
 
+    def test_weights_of_a_direction_and_a_scale(self):
+        x = torch.randn(2, 4, 9)
+        for dim in (0, 2, None):
+            with self.subTest(dim=dim):
+                self.setUp()
+                self.compare(lambda: nn.utils.parametrizations.weight_norm(
+                    nn.Conv1d(4, 6, 3), dim=dim), x, torch.optim.SGD, steps=2)
+
     def test_embeddings_and_cross_entropy(self):
         class Words(nn.Module):
             def __init__(self):

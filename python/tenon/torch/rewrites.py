@@ -60,6 +60,16 @@ def addbmm(x, left, right, *, beta=1, alpha=1):
         right.reshape(count * inner, right.shape[2]), beta=beta, alpha=alpha)
 
 
+@rewrites(aten._weight_norm_interface_backward.default)
+def weight_norm_backward(grad, direction, scale, norms, dim):
+    """Of weights that are a scale times a direction over its norm."""
+    grad, vector, norms = wide(grad), wide(direction), wide(norms)
+    others = [d for d in range(grad.dim()) if d != dim % grad.dim()]
+    slope = (grad * vector).sum(others, keepdim=True) / norms
+    found = (grad - vector * (slope / norms)) * (wide(scale) / norms)
+    return found.to(direction.dtype), slope.to(scale.dtype)
+
+
 # -- along a dim -------------------------------------------------------------
 
 
