@@ -12,7 +12,8 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from tenon.errors import TenonError
-from tenon.torch import cache, joint, packed, recurrent, sharing, split
+from tenon.torch import (
+    cache, joint, losses, packed, recurrent, sharing, split)
 from tenon.torch.decompositions import decompositions
 from tenon.torch.names import name_of
 from tenon.torch.region import Region
@@ -49,6 +50,7 @@ def tenon(gm: fx.GraphModule, example_inputs: Sequence[Any], *,
     sharing.enable()
     recurrent.rewrite(gm)
     packed.rewrite(gm)
+    losses.rewrite(gm)
 
     def compiler(kind):
         def compile_(graph, inputs):

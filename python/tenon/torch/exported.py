@@ -13,7 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from tenon.errors import error
 from tenon.model import Engine, Model, compile_graph
-from tenon.torch import recurrent, split
+from tenon.torch import losses, recurrent, split
 from tenon.torch.decompositions import decompositions
 from tenon.torch.sizes import Sizes, symbols_of
 
@@ -60,12 +60,13 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram,
 
 
 def _decomposed(program):
-    """In operators that have lowerings. Calls of recurrent layers, which PyTorch
-    would take apart, are rewritten on a copy."""
+    """In operators that have lowerings. Calls of recurrent layers and losses,
+    which PyTorch would take apart, are rewritten on a copy."""
     given = program.graph_module.graph
     program.graph_module.graph = copy.deepcopy(given)
     try:
         recurrent.rewrite(program.graph_module)
+        losses.rewrite(program.graph_module)
         with torch.no_grad():
             return program.run_decompositions(decompositions())
     finally:
