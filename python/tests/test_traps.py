@@ -132,6 +132,50 @@ class TrapsTest(BackendTest):
                 with self.assertRaises(TenonError):
                     call(table, torch.tensor([0, wrong, 1, 2]))
 
+    def test_negative_indices_raise_where_eager_refuses_them(self):
+        table, rows = torch.randn(10, 4), torch.randn(3, 4)
+        image = torch.randn(2, 3, 1)
+        row = torch.arange(3)[:, None]
+        for function in (
+                lambda i: F.embedding(i, table),
+                lambda i: F.embedding_bag(i[None], table),
+                lambda i: table.index_select(0, i),
+                lambda i: table.index_select(0, i.int()),
+                lambda i: rows.gather(1, i[:, None]),
+                lambda i: rows.scatter(1, i[:, None], 2.0),
+                lambda i: table.index_add(0, i, rows, alpha=2),
+                lambda i: table.index_copy(0, i, rows),
+                lambda i: table.index_reduce(0, i, rows, "amax"),
+                lambda i: F.nll_loss(rows, i),
+                lambda i: F.cross_entropy(rows, i, torch.arange(4.0)),
+                lambda i: F.multi_margin_loss(rows, i),
+                lambda i: F.max_unpool1d(image, i[:, None].expand(2, 3, 1), 4)):
+            self.setUp()
+            self.check(function, torch.tensor([0, 3, 1]))
+            call = compiled(function)
+            for wrong in (-1, -3, -2**31):
+                with self.assertRaises(TenonError):
+                    call(torch.tensor([0, wrong, 1]))
+        for function in (lambda i: table[row, i], lambda i: table.take(i),
+                         lambda i: table.index_fill(0, i, 1.0),
+                         lambda i: table.take_along_dim(i[:, None], 0),
+                         lambda i: table.index_put((i,), rows)):
+            self.setUp()
+            self.check(function, torch.tensor([0, -1, 1]))
+
+    def test_targets_that_are_ignored(self):
+        scores = torch.randn(5, 7, requires_grad=True)
+        target = torch.tensor([3, -100, 0, 6, -100])
+        for ignored in (-100, 3, -1):
+            def loss(scores, ignored=ignored):
+                return F.cross_entropy(
+                    scores, target.where(target != -100, ignored),
+                    ignore_index=ignored, label_smoothing=0.1)
+
+            found = [(y, *torch.autograd.grad(y, scores))
+                     for y in (compiled(loss)(scores), loss(scores))]
+            self.assert_same(*found)
+
     def test_added_twice_at_one_place(self):
         x, index = torch.zeros(5, 3), torch.tensor([1, -1 + 5, 1, 0, 1])
         source = torch.randn(5, 3)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._prims_common import suggest_memory_format
 
 from tenon.torch import bags  # adds to REWRITES
-from tenon.torch.rewrites import REWRITES
+from tenon.torch.rewrites import REWRITES, within
 
 aten = torch.ops.aten
 
@@ -41,13 +42,14 @@ TAKEN_APART = (
 )
 
 
-def in_format(operator):
-    """The decomposition of an operator, with the memory format of its first
-    operand, as the kernels have it."""
+def unpooled(operator):
+    """The decomposition of a max_unpool: with the memory format of its operand,
+    as the kernels have it, and places within one image."""
     function = decomposition_table[operator]
 
-    def decomposition(x, *args, **kwargs):
-        return function(x, *args, **kwargs).contiguous(
+    def decomposition(x, indices, output_size, *args):
+        indices = within(indices, math.prod(output_size))
+        return function(x, indices, output_size, *args).contiguous(
             memory_format=suggest_memory_format(x))
 
     return decomposition
@@ -66,6 +68,6 @@ def decompositions():
             if operator in decomposition_table:
                 table[operator] = decomposition_table[operator]
     for operator in (aten.max_unpool2d.default, aten.max_unpool3d.default):
-        table[operator] = in_format(operator)
+        table[operator] = unpooled(operator)
     table.update(REWRITES)
     return table

@@ -213,13 +213,42 @@ def bucketize(values, boundaries, *, out_int32=False, right=False):
 # -- by position -------------------------------------------------------------
 
 
+def within(index, size=None):
+    """Positions of an operator that refuses negative ones, and those from
+    `size` on: they are out of range for index_put, too."""
+    refused = index < 0
+    if size is not None:
+        refused = refused | (index >= size)
+    return torch.where(refused, 2**62, index.long())
+
+
+@rewrites(aten.index_add.default)
+def index_add(x, dim, index, source, *, alpha=1):
+    return decomposition_table[aten.index_add.default](
+        x, dim, within(index), source, alpha=alpha)
+
+
+@rewrites(aten.index_copy.default)
+def index_copy(x, dim, index, source):
+    return decomposition_table[aten.index_copy.default](
+        x, dim, within(index), source)
+
+
+@rewrites(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def index_fill(x, dim, index, value):
+    """By index_copy, which does not count from the end."""
+    size = x.shape[dim] if x.dim() else 1
+    return decomposition_table[aten.index_fill.int_Scalar](
+        x, dim, torch.where(index < 0, index + size, index), value)
+
+
 @rewrites(aten.index_reduce.default)
 def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     if not x.dim():
         return NotImplemented
     shape = [1] * x.dim()
     shape[dim] = -1
-    return torch.scatter_reduce(x, dim, index.long().reshape(shape).expand(
+    return torch.scatter_reduce(x, dim, within(index).reshape(shape).expand(
         source.shape), source, reduce, include_self=include_self)
 
 

@@ -13,14 +13,34 @@ aten = torch.ops.aten
 _MOST_ROWS = 1 << 22
 
 
+def from_front(b, index):
+    """Positions of an operator that refuses negative ones: operations of Tenon
+    count them from the end, and raise for what is behind it."""
+    refused = b.op("Greater", b.scalar(0, index.dtype), index, dtype=torch.bool,
+                   shape=index.shape)
+    return b.op("Select", refused,
+                b.scalar(torch.iinfo(index.dtype).max, index.dtype), index,
+                dtype=index.dtype, shape=index.shape)
+
+
+def one_from_front(b, index, dim):
+    """The same for one position in each row, such as a target of a loss. Many
+    positions stay as they are: the Select is a pass of its own over them, half
+    as long as the lookup."""
+    if b.sizes.value(index.shape[dim]) != 1:
+        return index
+    return from_front(b, index)
+
+
 @lowers(aten.embedding.default)
 def embedding(b, weights, indices, *_):
-    return b.op("Gather", weights, indices, axis=0, shape=b.result.shape)
+    return b.op("Gather", weights, from_front(b, indices), axis=0,
+                shape=b.result.shape)
 
 
 @lowers(aten.index_select.default)
 def index_select(b, x, dim, index):
-    return b.op("Gather", x, index, axis=positive(dim, x.rank),
+    return b.op("Gather", x, from_front(b, index), axis=positive(dim, x.rank),
                 shape=b.result.shape)
 
 
@@ -28,7 +48,8 @@ def index_select(b, x, dim, index):
 def gather(b, x, dim, index, *, sparse_grad=False):
     if not x.rank or not index.rank:
         raise Unsupported("a scalar is indexed")
-    return b.op("GatherElements", x, index, axis=positive(dim, x.rank),
+    dim = positive(dim, x.rank)
+    return b.op("GatherElements", x, one_from_front(b, index, dim), axis=dim,
                 shape=b.result.shape)
 
 
@@ -149,8 +170,9 @@ def scattered(reduction):
             source = cut(b, source, index.shape)
         if not hasattr(source, "edge"):
             source = b.full(index.shape, source, x.dtype)
-        return b.op("ScatterElements", x, index, b.cast(source, x.dtype),
-                    axis=positive(dim, x.rank), reduction=reduction,
+        dim = positive(dim, x.rank)
+        return b.op("ScatterElements", x, one_from_front(b, index, dim),
+                    b.cast(source, x.dtype), axis=dim, reduction=reduction,
                     shape=x.shape)
 
     return lowering
