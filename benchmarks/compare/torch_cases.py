@@ -24,54 +24,56 @@ def image(batch):
     return torch.randn(batch, 3, 224, 224)
 
 
-def bert(batch=1, length=128):
+def of_text(model, config, batch, length, **settings):
+    """A model of transformers, by the names of its classes."""
     t = transformers()
-    return t.BertModel(t.BertConfig()), dict(
+    return getattr(t, model)(getattr(t, config)(**settings)), dict(
         input_ids=tokens(30000, batch, length))
+
+
+def bert(batch=1, length=128):
+    return of_text("BertModel", "BertConfig", batch, length)
 
 
 def minilm(batch=1, length=128):
-    t = transformers()
-    return t.BertModel(t.BertConfig(
-        hidden_size=384, num_hidden_layers=6, intermediate_size=1536)), dict(
-        input_ids=tokens(30000, batch, length))
+    return of_text("BertModel", "BertConfig", batch, length, hidden_size=384,
+                   num_hidden_layers=6, intermediate_size=1536)
 
 
 def distilbert(batch=1, length=128):
-    t = transformers()
-    return t.DistilBertModel(t.DistilBertConfig()), dict(
-        input_ids=tokens(30000, batch, length))
+    return of_text("DistilBertModel", "DistilBertConfig", batch, length)
 
 
 def gpt2(batch=1, length=128):
-    t = transformers()
-    return t.GPT2LMHeadModel(t.GPT2Config(use_cache=False)), dict(
-        input_ids=tokens(30000, batch, length))
+    return of_text("GPT2LMHeadModel", "GPT2Config", batch, length,
+                   use_cache=False)
 
 
 def llama(batch=1, length=128):
-    t = transformers()
-    return t.LlamaForCausalLM(t.LlamaConfig(
-        hidden_size=768, intermediate_size=2048, num_hidden_layers=8,
-        num_attention_heads=12, num_key_value_heads=4, vocab_size=32000,
-        use_cache=False)), dict(input_ids=tokens(30000, batch, length))
+    return of_text("LlamaForCausalLM", "LlamaConfig", batch, length,
+                   hidden_size=768, intermediate_size=2048, num_hidden_layers=8,
+                   num_attention_heads=12, num_key_value_heads=4,
+                   vocab_size=32000, use_cache=False)
 
 
 def t5(batch=1, length=64):
+    model, inputs = of_text("T5Model", "T5Config", batch, length,
+                            use_cache=False)
+    return model, dict(inputs, decoder_input_ids=tokens(30000, batch, length))
+
+
+def of_images(model, config, batch):
     t = transformers()
-    return t.T5Model(t.T5Config(use_cache=False)), dict(
-        input_ids=tokens(30000, batch, length),
-        decoder_input_ids=tokens(30000, batch, length))
+    return getattr(t, model)(getattr(t, config)()), dict(
+        pixel_values=image(batch))
 
 
 def vit(batch=1):
-    t = transformers()
-    return t.ViTModel(t.ViTConfig()), dict(pixel_values=image(batch))
+    return of_images("ViTModel", "ViTConfig", batch)
 
 
 def convnext(batch=1):
-    t = transformers()
-    return t.ConvNextModel(t.ConvNextConfig()), dict(pixel_values=image(batch))
+    return of_images("ConvNextModel", "ConvNextConfig", batch)
 
 
 def timm(name, batch):

@@ -199,8 +199,9 @@ def child_first(name, peer, threads):
     torch.set_grad_enabled(False)
     # What is loaded, looked for and built once on a machine is no model's.
     compiled(torch.nn.ReLU(), peer)(torch.ones(2))
+    call, _ = prepared("inference", name, peer, threads)
     start = time.perf_counter()
-    prepared("inference", name, peer, threads)[0]()
+    call()
     return time.perf_counter() - start
 
 
@@ -220,9 +221,9 @@ def spawn(child, timeout, **environment):
 
 
 def times_row(kind, name, threads, args):
-    peers = [p for p in ["eager", "tenon"] + args.peers if p != "eager"
-             or "eager" in args.peers]
-    peers = list(dict.fromkeys(peers))
+    # The first is what the others' results are compared with.
+    peers = [p for p in ["eager", "tenon", *PEERS[1:]]
+             if p == "tenon" or p in args.peers]
     with tempfile.TemporaryDirectory() as folder:
         found, problem = spawn(
             dict(kind=kind, name=name, peers=peers, threads=threads,
@@ -290,8 +291,7 @@ def print_row(writer, kind, name, threads, row):
     """A line of the table; returns the ratio, or None if there is none."""
     best = min((s for p, s in row.items()
                 if not p.startswith(("tenon", "capture"))
-                and not (kind == "first" and p.endswith("cached"))),
-               default=math.nan)
+                and not p.endswith("cached")), default=math.nan)
     ratio = best / row.get("tenon", math.nan)
     figures = " ".join(f"{p}={s:.4g}" for p, s in row.items())
     writer.writerow([kind, threads, name, f"{ratio:.2f}", figures])

@@ -160,9 +160,7 @@ struct FusionPlanner {
     ArrayRef<int64_t> space = g.space;
     if (pack)
       space = rankedType(pack.getWeights()).getShape();
-    bool isWritten = g.kind == GroupKind::elementwise &&
-                     orderOf(e.ops.back()->getResult(0)) ==
-                         orderOf(g.ops.back()->getResult(0));
+    bool isWritten = g.kind == GroupKind::elementwise;
     auto reads = [&](Operation *user) {
       int at = groupOf.lookup_or(user, -1);
       return user == joining || at == from ||

@@ -52,11 +52,12 @@ bool FusedPrologue::fitsThreads(tile::AttentionOp op, Value v) const {
 static bool copiesRows(tile::MatMulOp op, tile::PackOp pack) {
   auto src = rankedType(op.getSrc()), w = rankedType(pack.getWeights());
   auto rows = rowsOfMatrix(rankedType(op.getDst()), w);
+  auto apart = strideAlong(op.getSrc(), src.getRank() - 1);
   ArrayRef<int64_t> matrix = w.getShape().take_back(2);
-  return rows && *rows >= kMinRowBlock && !ShapedType::isDynamicShape(matrix) &&
+  return rows && *rows >= kMinRowBlock && apart &&
+         !ShapedType::isDynamicShape(matrix) &&
          copiesRowsAcross(
-             strideAlong(op.getSrc(), src.getRank() - 1), bytesOf(src),
-             matrix[0],
+             apart, bytesOf(src), matrix[0],
              ceilDiv(matrix[1], static_cast<int64_t>(pack.getPanel())));
 }
 

@@ -46,7 +46,6 @@ STEPS = {"sgd": lambda p: torch.optim.SGD(p, lr=1e-3),
 LEFT = {
     "longformer": {"aten.as_strided.default",  # of any length
                    "aten.constant_pad_nd.default"},
-    "deberta": {"aten.sign.default"},
     "mixtral": {"aten.histc.default",  # of any length
                 "aten.sort.default", "transformers.grouped_mm_fallback.default",
                 "transformers.grouped_mm_fallback_backward.default",

@@ -5,8 +5,10 @@
   run.py [--all] [--real=FOLDER] [--results=FILE]
 """
 import argparse
+from concurrent import futures
 import json
 import logging
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,10 +30,11 @@ class Results(unittest.TextTestResult):
 
 
 def run_command(name, *arguments):
-    """A program as one test: (name, whether it passed)."""
+    """A program as one test: (name, whether it passed). It has one thread, for
+    other tests run beside it."""
     done = subprocess.run([sys.executable, str(HERE / name), *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True)
+                          text=True, env=dict(os.environ, OMP_NUM_THREADS="1"))
     print(f"{name} {' '.join(arguments)}:\n{done.stdout}", flush=True)
     return " ".join([name, *arguments]), done.returncode == 0
 
@@ -44,11 +47,6 @@ def main():
     args = parser.parse_args()
     sys.path.insert(0, str(HERE))
     logging.getLogger("torch").setLevel(logging.ERROR)
-    suite = unittest.defaultTestLoader.discover(str(HERE))
-    run = unittest.TextTestRunner(resultclass=Results).run(suite)
-    passed = list(run.passed)
-    failed = [test.id() for test, _ in run.failures + run.errors]
-    skipped = [test.id() for test, _ in run.skipped]
     if args.all:
         lists = [(program, f"--dtype={d}", *g)
                  for program in ("opinfo.py", "moduleinfo.py")
@@ -63,8 +61,15 @@ def main():
                   "--tasks=sizes,dynamic_cache,sgd")]
     if args.real:
         lists.append(("models.py", f"--real={args.real}"))
-    for command in lists:
-        name, good = run_command(*command)
+    with futures.ThreadPoolExecutor(1) as beside:
+        commands = [beside.submit(run_command, *c) for c in lists]
+        suite = unittest.defaultTestLoader.discover(str(HERE))
+        run = unittest.TextTestRunner(resultclass=Results).run(suite)
+        passed = list(run.passed)
+        failed = [test.id() for test, _ in run.failures + run.errors]
+        skipped = [test.id() for test, _ in run.skipped]
+    for command in commands:
+        name, good = command.result()
         (passed if good else failed).append(name)
     if args.results:
         with open(args.results, "w", encoding="utf-8") as file:

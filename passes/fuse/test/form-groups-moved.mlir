@@ -147,7 +147,7 @@ func.func @main(%g: tensor<8x8xf32>, %m: tensor<8x8xf32>) -> (tensor<8x8xf32>, t
 
 // -----
 
-// Declines: a product reads it before; it is written in another order.
+// Declines: a product reads it before.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    %[[A:.*]] = call @g_Add(
 // CHECK-NEXT:    call @g_matmul_Multiply(%[[A]],

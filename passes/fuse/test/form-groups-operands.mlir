@@ -62,6 +62,19 @@ func.func @main(%x: tensor<64x260xf32>, %w: tensor<64x128xf32>, %y: tensor<64x25
 
 // -----
 
+// Declines: where the columns lie is not known yet.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    call @g_Exp(
+// CHECK-NEXT:    call @g_pack_matmul(
+func.func @main(%x: tensor<64x300xf32>, %w: tensor<300x96xf32>) -> tensor<64x96xf32> {
+  %e = graph.Exp %x {graph.order = array<i64: 1, 0>} : (tensor<64x300xf32>) -> tensor<64x300xf32>
+  %p = tile.pack %w panel 16 : tensor<300x96xf32> -> tensor<6x300x16xf32>
+  %0 = tile.matmul %e, %p : tensor<64x300xf32>, tensor<6x300x16xf32> -> tensor<64x96xf32>
+  return %0 : tensor<64x96xf32>
+}
+
+// -----
+
 // Declines: two products read the panels.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    call @g_pack(

@@ -101,8 +101,8 @@ def compile_graph_module(gm: fx.GraphModule, kind: str,
 
 def make_regions(graph: fx.Graph, constants: frozenset, **choices: bool):
     """What stays in PyTorch, the nodes of each region, and the regions, which
-    get the choices. A region that does not compile is tried again without the node that the error names,
-    or, if it names none, left to PyTorch."""
+    get the choices. A region that does not compile is tried again without the
+    node that the error names, or, if it names none, left to PyTorch."""
     refused: dict[fx.Node, str] = {}
     while True:
         left = split.classify(graph, Sizes(), refused)
