@@ -176,7 +176,12 @@ static void addScatters(Cases &cases) {
         "ScatterND 13x17 6x2/s64 6 reduction=add", "ScatterND 13x17 2/s32 ()",
         "ScatterND 13x17 3x0/s64 3x13x17",
         "ScatterND 300x64 2000x1/s64 2000x64 reduction=add",
+        "ScatterND 300x20 2000x1/s64 2000x20 reduction=mul",
         "ScatterElements 70003 70003/s64 70003 reduction=add",
+        "ScatterElements 130x90 130x100/s64 130x100 axis=1 reduction=add",
+        "ScatterElements 70x300 90x200/s32 90x200",
+        "ScatterElements 3x9x400 3x30x399/s64 3x30x399 axis=1 reduction=max",
+        "ScatterElements 130x90<1,130> 99x100/s64 99x100 axis=1",
         "y<1,13> = ScatterND 13x17 4x1/s64 4x17",
         "a = ReLU 13x17; s = ScatterND a 4x1/s64 4x17; ReLU s; out a"})
     cases.push_back(form);

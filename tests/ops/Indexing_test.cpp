@@ -87,8 +87,10 @@ TEST(Reshape, ToTheShapeOfItsResult) {
 }
 
 /// Many updates of few elements: the same bits for any number of threads.
-TEST(Scatter, SumsDoNotDependOnThreads) {
-  auto graph = parseGraph("ScatterND 7x64 5000x1/s64 5000x64 reduction=add");
+class Sums : public testing::TestWithParam<const char *> {};
+
+TEST_P(Sums, DoNotDependOnThreads) {
+  auto graph = parseGraph(GetParam());
   ASSERT_TRUE(graph);
   auto oracle = Oracle::make(*graph);
   ASSERT_TRUE(oracle);
@@ -104,5 +106,12 @@ TEST(Scatter, SumsDoNotDependOnThreads) {
     EXPECT_EQ(bitsOf(*one), bitsOf(*more)) << threads << " threads";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Scatter, Sums,
+    testing::Values(
+        "ScatterND 7x64 5000x1/s64 5000x64 reduction=add",
+        "ScatterElements 40x7 40x5000/s64 40x5000 axis=1 reduction=add",
+        "ScatterElements 7 90000/s64 90000 reduction=add"));
 
 } // namespace

@@ -3,8 +3,10 @@
 //
 // Several updates may meet one element; they are applied in their order,
 // whatever the number of threads: an item owns a range of places and applies
-// the updates that fall there. It looks at all indices, which are few beside
-// the elements of the updates where rows are updated.
+// the updates that fall there. Where one loop steps through places whatever the
+// indices are, such as the rows of ScatterElements along columns, a range is a
+// part of that loop. Otherwise each item looks at all indices, so that there
+// are fewer items the shorter the rows of updates are.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/core/WorkItems.h"
@@ -20,8 +22,10 @@ namespace tenon::passes {
 
 namespace {
 
-/// Ranges of places; each looks at all indices.
+/// Ranges of places.
 constexpr int64_t kRanges = 16;
+/// If each looks at all indices: one for so many elements of a row of updates.
+constexpr int64_t kElementsOfRange = 8;
 /// Elements of updates below which one thread is as fast.
 constexpr int64_t kFewElements = 8 << 10;
 
@@ -64,23 +68,56 @@ public:
     if (count.isConstant(0))
       return;
     bool few = count.constant().value_or(kFewElements) < kFewElements;
-    int64_t ranges = few ? 1 : kRanges;
-    Index places = numberOfPlaces();
+    std::optional<int64_t> owned = few ? std::nullopt : loopOfPlaces();
+    int64_t ranges = few ? 1 : owned ? kRanges : rangesOfIndices();
     emitItems(m, ctx.label, ranges, [&](Index item) {
-      Index from = item * places / ranges, to = (item + 1) * places / ranges;
-      emitLoop(m, 0, product(ArrayRef(access.sizes).take_front(lead)),
-               [&](Index number) {
-                 if (ranges == 1)
-                   return update(positionAt(number));
-                 SmallVector<Index> at = positionAt(number);
-                 emitIfInside(placeNumber(at), from, to, [&] { update(at); });
-               });
+      auto part = [&](Index all) -> Bounds {
+        return {item * all / ranges, (item + 1) * all / ranges};
+      };
+      SmallVector<Bounds> loops;
+      for (int64_t d = 0; d < lead; ++d)
+        loops.push_back(d == owned ? part(access.sizes[d])
+                                   : Bounds{0, access.sizes[d]});
+      SmallVector<Index> at;
+      if (ranges == 1 || owned)
+        return overPositions(loops, at, [&] { update(at); });
+      auto [from, to] = part(numberOfPlaces());
+      overPositions(loops, at, [&] {
+        emitIfInside(placeNumber(at), from, to, [&] { update(at); });
+      });
     });
   }
 
 private:
-  SmallVector<Index> positionAt(Index number) {
-    return positionOf(number, ArrayRef(access.sizes).take_front(lead));
+  using Bounds = std::pair<Index, Index>;
+
+  /// A loop along which places differ whatever the indices are, and which is
+  /// long enough for all ranges.
+  std::optional<int64_t> loopOfPlaces() const {
+    for (int64_t d = 0; d < lead; ++d)
+      if (!access.strides[d].isConstant(0) &&
+          access.sizes[d].constant().value_or(kRanges) >= kRanges)
+        return d;
+    return std::nullopt;
+  }
+
+  int64_t rangesOfIndices() const {
+    Index row = product(ArrayRef(access.sizes).drop_front(lead));
+    int64_t elements = row.constant().value_or(kRanges * kElementsOfRange);
+    return std::clamp<int64_t>(elements / kElementsOfRange, 1, kRanges);
+  }
+
+  /// Loops within `bounds`, whose positions are in `at` where `body` is called.
+  void overPositions(ArrayRef<Bounds> bounds, SmallVector<Index> &at,
+                     llvm::function_ref<void()> body) {
+    if (at.size() == bounds.size())
+      return body();
+    auto [from, to] = bounds[at.size()];
+    emitLoop(m, from, to, [&](Index position) {
+      at.push_back(position);
+      overPositions(bounds, at, body);
+      at.pop_back();
+    });
   }
 
   /// Places that indices and the other leading loops tell apart.
