@@ -78,6 +78,29 @@ class Entry:
     speaks: bool = False
 
 
+def varied(model: torch.nn.Module, inputs: Callable) -> torch.nn.Module:
+    """Without dropout, and as if trained a little. No parameter has one number
+    in all places, as biases and scales have at first, and running statistics
+    are those of inputs. Else results hardly depend on many layers."""
+    norms = [m for m in model.modules()
+             if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.numel() > 1 and p.min() == p.max():
+                p.copy_(torch.where(p.abs() < 1e-2, 0.0, p) +
+                        0.1 * torch.randn_like(p))
+        for norm in norms:
+            norm.momentum = 1.0
+        if norms:
+            model.train()(**inputs(2, 20))
+        for norm in norms:
+            norm.momentum = 0.1
+    return model
+
+
 def chooses_experts(model) -> bool:
     """Whether there are ways to compute its experts."""
     return isinstance(model, transformers.PreTrainedModel) and \
@@ -95,26 +118,20 @@ def from_config(name: str, inputs: Callable, **values: Any) -> Entry:
             for key, value in vars(part).items():
                 if "drop" in key and isinstance(value, float):
                     setattr(part, key, 0.0)
-        return kind(config)
+        return varied(kind(config), inputs)
 
     speaks = "LM" in name or "Generation" in name
     return Entry(make, inputs, speaks and "Masked" not in name)
 
 
 def from_timm(name: str, **values: Any) -> Entry:
-    return Entry(lambda: timm.create_model(name, num_classes=10, **values),
-                 picture)
+    return Entry(lambda: varied(timm.create_model(
+        name, num_classes=10, **values), picture), picture)
 
 
-def from_torchvision(make: Callable, argument: Callable, **values: Any) -> Entry:
-    def without_dropout():
-        model = make(weights=None, num_classes=10, **values)
-        for module in model.modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-        return model
-
-    return Entry(without_dropout, argument)
+def from_torchvision(make: Callable, inputs: Callable, **values: Any) -> Entry:
+    return Entry(lambda: varied(make(weights=None, num_classes=10, **values),
+                                inputs), inputs)
 
 
 MODELS = {
