@@ -41,6 +41,13 @@ def padded(batch, length):
     return {**text(batch, length), "attention_mask": mask}
 
 
+def padded_before(batch, length):
+    """Padding where a window also has words: the softmax of the longformer is of
+    f32, in which the mask of double is -inf, and a window of padding NaN."""
+    x = padded(batch, length)
+    return {**x, "attention_mask": x["attention_mask"].flip(1)}
+
+
 def two_texts(batch, length):
     return {**text(batch, length), "decoder_input_ids": words(batch, length // 2)}
 
@@ -158,7 +165,7 @@ MODELS = {
     "bloom": from_config("BloomForCausalLM", padded, vocab_size=WORDS,
                          hidden_size=64, n_layer=2, n_head=4, pad_token_id=0,
                          eos_token_id=2),
-    "longformer": from_config("LongformerModel", padded, **TEXT,
+    "longformer": from_config("LongformerModel", padded_before, **TEXT,
                               pad_token_id=0, attention_window=8),
     "mamba": from_config("MambaForCausalLM", text, hidden_size=32,
                          num_hidden_layers=2, vocab_size=WORDS, state_size=8),
