@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import torch
 
@@ -229,9 +230,10 @@ def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
         raise Unsupported("where the slice begins is not known")
     if isinstance(size, int):
         start = min(max(start + size if start < 0 else start, 0), size)
-    elif start < 0 and start + count:
+    elif start < 0 and not isinstance(count, int):
         raise Unsupported("where the slice begins is not known")
-    rest = size - count - start if start >= 0 else 0
+    rest = -start - count if start < 0 else size - count - start
+    after = start + count if isinstance(count, int) else -rest
     if step != 1:
         count, = b.static("a size", [count])
         at = b.constant("positions", start + step * torch.arange(count))
@@ -239,9 +241,9 @@ def slice_scatter(b, x, source, dim=0, start=None, end=None, step=1):
     parts = [] if start == 0 else [slice_of(b, x, dim, 0, start)]
     parts.append(b.cast(source, x.dtype))
     if rest != 0:
-        if not isinstance(count, int):
+        if not isinstance(after, Integral):
             raise Unsupported("where the slice ends is not known")
-        parts.append(slice_of(b, x, dim, start + count, END))
+        parts.append(slice_of(b, x, dim, int(after), END))
     return b.op("Concat", *parts, axis=dim, shape=x.shape)
 
 
