@@ -316,6 +316,17 @@ class InferenceTest(BackendTest):
         stats = tenon_torch.stats()
         self.assertEqual((stats["leftovers"], stats["versions"]), ({}, 0))
 
+    def test_checks_of_values(self):
+        def f(x):
+            return torch.nn.functional.one_hot(x, 4) + x[:, None]
+
+        c = compiled(f, options={"fullgraph": "tenon"})
+        x = torch.tensor([1, 3, 2])
+        self.assert_same(c(x), f(x))
+        self.assertEqual(tenon_torch.stats()["leftovers"], {})
+        with self.assertRaisesRegex(RuntimeError, "must be non-negative"):
+            c(-x)
+
     def test_sizes_that_follow_from_numbers_alone(self):
         def f(x):  # the words of each expert, and the way back
             words = x.double().flatten(0, 1).cos().float()  # by PyTorch

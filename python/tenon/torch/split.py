@@ -39,6 +39,7 @@ TRIVIAL = {
 }
 #: What PyTorch puts around its own checks, checks, and memory without content.
 SILENT = {"with_effects", "aten._assert_scalar.default",
+          "aten._assert_async.default", "aten._assert_async.msg",
           "tenon.packing.default", "aten.empty.memory_format",
           "aten.empty_permuted.default", "aten.new_empty.default",
           "aten.empty_like.default", "aten.new_empty_strided.default",
