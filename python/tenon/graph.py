@@ -9,7 +9,7 @@ from tenon import _abi
 from tenon.drawing import Row, draw
 from tenon.errors import error
 from tenon.library import Handle, check, lib
-from tenon.ops import REQUIRED_RESULTS, Operations
+from tenon.ops import RESULT_COUNTS, Operations
 from tenon.tensors import describe
 from tenon.types import UNKNOWN_DIM, logical_tensor
 
@@ -207,11 +207,11 @@ class Graph(Operations):
             needed.update(operands if self.outputs else ())
         for kind, op, operands, results in reversed(kept):
             count = len(results)
-            least = REQUIRED_RESULTS.get(kind, count)
-            while self.outputs and count > least and \
-                    (results[count - 1] is None or
-                     results[count - 1].id not in needed):
-                count -= 1
+            if self.outputs:
+                read = max((i for i, r in enumerate(results, 1)
+                            if r and r.id in needed), default=0)
+                count = min((c for c in RESULT_COUNTS.get(kind, ())
+                             if read <= c <= count), default=count)
             for edge in results[:count]:
                 if edge and self.outputs and edge.id not in needed:
                     self.outputs.append(edge)

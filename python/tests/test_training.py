@@ -55,6 +55,30 @@ class TrainingTest(BackendTest):
                                        atol=1e-4)
         self.assertEqual(tenon_torch.stats()["leftovers"], {})
 
+    def test_norms_whose_scale_or_shift_is_not_trained(self):
+        norms = [nn.LayerNorm(6), nn.LayerNorm([6, 6], bias=False),
+                 nn.GroupNorm(2, 4), nn.BatchNorm2d(4), nn.RMSNorm(6),
+                 nn.InstanceNorm2d(4, affine=True)]
+        x, weights = torch.randn(2, 3, 4, 6, 6).unbind()
+        for norm in norms:
+            for trained in ("weight", "bias", ""):
+                with self.subTest(norm=norm, trained=trained):
+                    self.setUp()
+                    for name, p in norm.named_parameters():
+                        p.data += torch.rand_like(p)
+                        p.requires_grad_(name == trained)
+                    self.assert_gradients(norm, x, weights)
+
+    def assert_gradients(self, model, x, weights):
+        found = []
+        for call in (model, compiled(model)):
+            given = x.clone().requires_grad_()
+            trained = [p for p in model.parameters() if p.requires_grad]
+            found.append(torch.autograd.grad((call(given) * weights).sum(),
+                                             [given, *trained]))
+        self.assert_same(*reversed(found))
+        self.assertEqual(tenon_torch.stats()["leftovers"], {})
+
     def test_networks_with_sgd(self):
         for make, x in [(mlp, torch.randn(5, 13)),
                         (cnn, torch.randn(2, 3, 16, 16)),

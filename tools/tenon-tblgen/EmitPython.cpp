@@ -127,11 +127,15 @@ void emitPython(raw_ostream &os, const std::vector<OpRecord> &ops) {
         "they do not follow.\"\"\"\n";
   for (const OpRecord &op : ops)
     emitMethod(os, op);
-  os << "\n\n# How many results there are at least, of those that may have "
-        "fewer.\nREQUIRED_RESULTS = {\n";
-  for (const OpRecord &op : ops)
-    if (hasOptionalResults(op))
-      os << "    \"" << op.kind << "\": " << requiredResults(op) << ",\n";
+  os << "\n\n# How many results there can be, of those that may have fewer."
+        "\nRESULT_COUNTS = {\n";
+  for (const OpRecord &op : ops) {
+    if (!hasOptionalResults(op))
+      continue;
+    os << "    \"" << op.kind << "\": [";
+    interleaveComma(op.resultCounts, os);
+    os << "],\n";
+  }
   os << "}\n";
 }
 

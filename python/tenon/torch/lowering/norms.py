@@ -76,10 +76,13 @@ def layer_norm_backward(b, grad, x, normalized, mean, inverted, gamma, beta,
     scale = None if gamma is None else b.cast(gamma, _WIDE)
     shift = scale if beta is None or gamma is None else b.cast(beta, _WIDE)
     affine = scale is not None
+    if affine and not b.wanted & {1, 2}:  # they are not trained
+        wide_grad = b.op("Multiply", wide_grad, scale, shape=grad.shape)
+        affine, scale, shift = False, None, None
     results = b.ops("LayerNormBackward", wide, wide_grad, mean, variance, scale,
                     shift, dtypes=[_WIDE] * (3 if affine else 1),
                     begin_norm_axis=axis, use_affine=affine, epsilon=epsilon)
-    if not affine and mask[2]:
+    if not affine and 2 in b.wanted:
         raise Unsupported("a shift without a scale")
     found = [b.cast(r, like) for r, like in
              zip(results, [x.dtype, gamma and gamma.dtype,
