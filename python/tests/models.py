@@ -141,10 +141,11 @@ def infer(entry, sizes, narrow=False):
 
 
 def train(entry, model, inputs, kind, steps, narrow, call, advance):
-    """The losses and the parameters after some steps."""
+    """The losses and the parameters after some steps, and the gradients of the
+    first: a step is so small that parameters alone would hide much of them."""
     step = STEPS[kind](model.parameters())
-    run, forward, losses = advance(step.step), call(model), []
-    for _ in range(steps):
+    run, forward, losses, gradients = advance(step.step), call(model), [], {}
+    for i in range(steps):
         step.zero_grad()
         with narrow_types(narrow):
             output = forward(**inputs)
@@ -154,10 +155,14 @@ def train(entry, model, inputs, kind, steps, narrow, call, advance):
                 loss = sum(t.square().mean() for t in floats(output).values()
                            if t.requires_grad)
         loss.backward()
+        if i == 0:
+            gradients = {f"the gradient of {n}": p.grad.clone()
+                         for n, p in model.named_parameters()
+                         if p.grad is not None}
         run()
         losses.append(loss.detach().clone())
     # Together: that eager's error of one is small may be chance.
-    return {"losses": torch.stack(losses),
+    return {"losses": torch.stack(losses), **gradients,
             **{n: p.detach() for n, p in model.named_parameters()}}
 
 
