@@ -306,6 +306,8 @@ class InferenceTest(BackendTest):
             x[:, 1:-2] = y[:, 3:]
             x[:, 1:-3] *= y[:, 2:-2]
             x[:, -4:-1] += y[:, :3]
+            x[:, -1] = y[:, 0]
+            x[..., 1] *= y[..., -2]
             x[:, :] *= y
             return x
 

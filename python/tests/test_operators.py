@@ -248,6 +248,7 @@ class OperatorsTest(BackendTest):
             lambda x, y, m: x.slice_scatter(y[:, :2], 1, 1, 5, 2),
             lambda x, y, m: x.slice_scatter(y[:2], 0, 1, None, 2),
             lambda x, y, m: x.select_scatter(y[0], 0, -2),
+            lambda x, y, m: x[:, ::2].select_scatter(y[0, :3], 0, 1),
             lambda x, y, m: x.as_strided_scatter(y[:2, :3], (2, 3), (7, 2), 3),
             inputs=(x, y, mask))
         self.check_gradient(lambda x, y: x.masked_scatter(x > 0, y), x, y)

@@ -132,6 +132,18 @@ class TrapsTest(BackendTest):
                 with self.assertRaises(TenonError):
                     call(table, torch.tensor([0, wrong, 1, 2]))
 
+    def test_sources_of_other_sizes_raise(self):
+        table, at = torch.randn(10, 4), torch.tensor([0, 3])
+        for shape, dim in (((2,), 0), ((2, 1), 0), ((2, 5), -2), ((4, 2), 1)):
+            for function in (table.index_add, table.index_copy):
+                with self.subTest(shape=shape, function=function):
+                    torch._dynamo.reset()
+                    with self.assertRaises(Exception):
+                        function(dim, at, torch.ones(shape))
+                    with self.assertRaises(Exception):
+                        compiled(lambda i: function(dim, i, torch.ones(shape)))(
+                            at)
+
     def test_negative_indices_raise_where_eager_refuses_them(self):
         table, rows = torch.randn(10, 4), torch.randn(3, 4)
         image = torch.randn(2, 3, 1)

@@ -31,7 +31,7 @@ KEPT = (
     aten.upsample_bilinear2d, aten.upsample_trilinear3d,
     aten.upsample_bicubic2d, aten._upsample_bilinear2d_aa,
     aten._upsample_bicubic2d_aa, aten.tril, aten.triu, aten.unbind, aten.split,
-    aten.rsub, aten.t, aten.transpose, aten.square,
+    aten.rsub, aten.t, aten.transpose, aten.square, aten.select_scatter,
 )
 
 

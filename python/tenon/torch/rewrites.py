@@ -224,6 +224,11 @@ def within(index, size=None):
 
 @rewrites(aten.index_add.default)
 def index_add(x, dim, index, source, *, alpha=1):
+    others = [[size for d, size in enumerate(t.shape) if d != dim % t.dim()]
+              for t in (x, source)]
+    torch._check(others[0] == others[1], lambda: (
+        f"index_add of {list(source.shape)} to {list(x.shape)}: dims other "
+        f"than {dim} have to be equal"))
     return decomposition_table[aten.index_add.default](
         x, dim, within(index), source, alpha=alpha)
 

@@ -256,8 +256,7 @@ def select_scatter(b, x, source, dim, index):
     shape = list(x.shape)
     dim = positive(dim, x.rank)
     shape[dim] = 1
-    return slice_scatter(b, x, b.reshape(source, shape), dim,
-                         positive(index, x.shape[dim]))
+    return slice_scatter(b, x, b.reshape(source, shape), dim, index)
 
 
 @lowers(aten.embedding_dense_backward.default)
