@@ -329,6 +329,16 @@ class InferenceTest(BackendTest):
         with self.assertRaisesRegex(RuntimeError, "must be non-negative"):
             c(-x)
 
+    def test_numbers_that_no_result_has(self):
+        def f(x, n):
+            return x.repeat(1, n, 2)
+
+        c = compiled(f, dynamic=True)
+        for x in (torch.randn(3, 0), torch.randn(3, 4)):
+            for n in (2, 5):
+                self.assert_same(c(x, n), f(x, n))
+        self.assertEqual(tenon_torch.stats()["fallbacks"], 0)
+
     def test_sizes_that_follow_from_numbers_alone(self):
         def f(x):  # the words of each expert, and the way back
             words = x.double().flatten(0, 1).cos().float()  # by PyTorch

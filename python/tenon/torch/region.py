@@ -157,6 +157,10 @@ class Region:
             for v in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(v, torch.Tensor):
                     self.symbols |= size_tools.symbols_of([v], strides=False)
+            for given in node.all_input_nodes:  # numbers, such as of copies
+                number = given.meta.get("val")
+                if isinstance(number, torch.SymInt):
+                    self.symbols |= size_tools.names_of(number)
         self.symbols |= lowering.builder.size_symbols
         watched = statistics(nodes)
         self._watched = [k for k, i in enumerate(self._constant_at)

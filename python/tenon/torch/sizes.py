@@ -82,15 +82,17 @@ class Sizes:
         return found if isinstance(found, int) else write(found)
 
 
+def names_of(number: Any) -> set[str]:
+    """Names of its symbols."""
+    e = expression(number)
+    return set() if isinstance(e, int) else {s.name for s in e.free_symbols}
+
+
 def symbols_of(tensors: Sequence[Any], strides: bool = True) -> set[str]:
     """Names of the symbols in sizes, and in strides."""
-    found: set[str] = set()
-    for tensor in tensors:
-        for size in (*tensor.shape, *(tensor.stride() if strides else ())):
-            e = expression(size)
-            if not isinstance(e, int):
-                found |= {s.name for s in e.free_symbols}
-    return found
+    return {name for tensor in tensors
+            for size in (*tensor.shape, *(tensor.stride() if strides else ()))
+            for name in names_of(size)}
 
 
 def is_static(tensor: torch.Tensor) -> bool:
